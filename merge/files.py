@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from forkrun.base.arguments import (
     check_flags,
@@ -18,9 +19,11 @@ from forkrun.base.input_files.same_files import find_repeated
 from forkrun.base.input_files.urls import register_given_urls, register_url
 from forkrun.errors import ConfigError, OutputError
 from forkrun.formats import format_of
+from forkrun.merge.fields import FileFields, align, said_of_fields
 
-Joined = tuple[dict[str, int], list[str]]
-"""Entries by tree, and lines about baskets and about objects that were not merged."""
+Joined = tuple[dict[str, int], list[str], list[dict[str, Any]]]
+"""Entries by tree, lines about baskets and about objects that were not merged, and changes of
+fields: values for JSON."""
 Join = Callable[[Callable[[int], None] | None], Joined]
 """Joins the files; calls its argument with the number of inputs done."""
 _CALL = "merge_files(…)"
@@ -39,6 +42,8 @@ def merge_files(
     note: Callable[[str], None] | None = None,
     recluster: str = "auto",
     format: str | None = None,
+    fields: str = "strict",
+    note_fields: Callable[[FileFields], None] | None = None,
     needs_checksums: bool = True,
     contained: Callable[[Join], Joined] | None = None,
 ) -> dict[str, int]:
@@ -47,7 +52,10 @@ def merge_files(
     merge, merged; others once if they are equal, else it is an error unless `keep_first`. `verify`:
     uncompress and check everything that is copied. `recluster`: rewrite entries in larger baskets:
     "auto" (for files with small baskets, or with `compression`), "always" or "never". `format`:
-    "ttree" or "rntuple", for all tables; None: that of the first file with the table. Returns the
+    "ttree" or "rntuple", for all tables; None: that of the first file with the table. `fields`: of
+    tables whose files differ in them: "strict": an error; "union": all, 0, false or empty where a
+    file lacks them; "common": those that all files have; numbers of different types get one that
+    holds them without loss. `note_fields` gets what that changes of each file's table. Returns the
     entries by tree. `progress` gets the number of inputs done; `note` a line about the baskets of
     each tree, each object that was not merged, and each repeated input. `needs_checksums`: RNTuple
     pages without a checksum are an error. `contained`: joins in a process that may die of a damaged
@@ -56,6 +64,8 @@ def merge_files(
         raise ConfigError(f'merge: recluster "{recluster}" must be auto, always or never')
     if format is not None and check_text(_CALL, "format", format) not in ("ttree", "rntuple"):
         raise ConfigError(f'merge: format "{format}" must be ttree or rntuple')
+    if check_text(_CALL, "fields", fields) not in ("strict", "union", "common"):
+        raise ConfigError(f'merge: fields "{fields}" must be strict, union or common')
     register_given_urls()
     files = list(map(register_url, listed_files(_CALL, "inputs", inputs)))
     if any("://" in file for file in files):
@@ -75,6 +85,12 @@ def merge_files(
 
         def join(progress: Callable[[int], None] | None) -> Joined:
             lines: list[str] = []
+            changes: list[dict[str, Any]] = []
+            options: dict[str, Any] = {}
+            if fields != "strict":
+                options["fields"], found = align(files, fields, names, format)
+                lines += said_of_fields(found)
+                changes += [change._asdict() for change in found]
             entries = format_of(files[0]).merge(
                 files,
                 str(temporary),
@@ -87,13 +103,17 @@ def merge_files(
                 recluster=recluster,
                 format=format,
                 needs_checksums=needs_checksums,
+                **options,
             )
-            return entries, lines
+            return entries, lines, changes
 
-        entries, lines = contained(join) if contained else join(progress)
+        entries, lines, changes = contained(join) if contained else join(progress)
         if note:
             for line in [*lines, *copies]:
                 note(line.replace(str(temporary), str(final)))
+    if note_fields:
+        for change in changes:
+            note_fields(FileFields(**change))
     return entries
 
 

@@ -177,6 +177,7 @@ ARGUMENTS: dict[str, Argument] = {
     "merge_files.verify": Argument(lambda v: merging(verify=v, force=True), ("true",)),
     "merge_files.recluster": Argument(lambda v: merging(recluster=v), ()),
     "merge_files.format": Argument(lambda v: merging(format=v, force=True), ("none",)),
+    "merge_files.fields": Argument(lambda v: merging(fields=v, force=True), ()),
     "merge_files.needs_checksums": Argument(
         lambda v: merging(needs_checksums=v, force=True), ("true",)
     ),
@@ -201,6 +202,7 @@ NOT_TRIED = {
     "keys": "those of [[outputs]], checked as the configuration is",
     "events": "what forkrun calls the user's method with",
     "progress": "a function, of the command line", "note": "a function, of the command line",
+    "note_fields": "a function, of the command line",
     "contained": "a function, of the command line",
     "args": "of values that forkrun makes itself", "kwargs": "of values that forkrun makes itself",
 }  # fmt: skip

@@ -105,9 +105,10 @@ CPP = {
         "fragments", "bytes", "core/data",
     },
     "formats/merge": {
-        "formats/ttree/merge", "formats/ttree/write", "formats/ttree/read", "formats/ttree/layout",
-        "formats/rntuple/output", "formats/rntuple/write", "formats/rntuple", "formats/index",
-        "formats/table", "formats/root_file", "fragments", "core/data",
+        "formats/ttree/output", "formats/ttree/merge", "formats/ttree/write", "formats/ttree/read",
+        "formats/ttree/layout", "formats/rntuple/output", "formats/rntuple/write",
+        "formats/rntuple", "formats/index", "formats/source", "formats/table",
+        "formats/root_file", "fragments", "bytes", "core/data",
     },
     "formats/output": {
         "formats/ttree/output", "formats/ttree/merge", "formats/rntuple/output", "formats/source",

@@ -15,6 +15,7 @@ from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json
 from forkrun.errors import ConfigError, VerificationError
 
 if TYPE_CHECKING:  # longer to load than files to merge
+    from forkrun.merge.fields import FileFields
     from forkrun.rundir.directory import RunDirectory
     from forkrun.rundir.lock import RunLock
 
@@ -32,6 +33,10 @@ _OF_FILES = {
     "--recluster {auto,always,never} = auto": "rewrite trees in larger baskets: always, never, or"
     " auto (default): for files whose baskets are little more than their headers, and with"
     " --compression",
+    "--fields {strict,union,common} = strict": "fields of trees and RNTuples whose files differ:"
+    " union: all, 0, false or empty where a file lacks them; common: those that all files have;"
+    " strict (default): an error. With the others, numbers of different types get one that holds"
+    " both without loss",
     "--keep-first": "keep the first file's objects where they differ and cannot be merged",
     "--verify": "uncompress and check every basket, on all CPUs",
     "--force": "replace an existing OUT.root",
@@ -62,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
         return merge_files_of(options, options.inputs, options.output)
     flags = (options.keep_first, options.verify)
     for_files = (options.trees, options.compression, options.format, *flags)
-    if any(for_files) or options.recluster != "auto":
+    if any(for_files) or (options.recluster, options.fields) != ("auto", "strict"):
         raise ConfigError(
-            "merge: --trees, --compression, --recluster, --keep-first, --format and --verify are"
-            " for files: OUT.root IN.root …; for a run write merge.keep_first = true in its"
-            " configuration"
+            "merge: --trees, --compression, --recluster, --fields, --keep-first, --format and"
+            " --verify are for files: OUT.root IN.root …; for a run write merge.keep_first = true"
+            " in its configuration"
         )
     return _merge_run(options)
 
@@ -125,6 +130,7 @@ def merge_files_of(
     from forkrun.merge.files import merge_files
 
     notes: list[str] = []
+    changes: list[FileFields] = []
     inputs = list(map(register_url, inputs))
     progress = make_progress(len(inputs), "files", options.quiet)
     copies = options.recluster == "never" and not options.compression
@@ -142,13 +148,16 @@ def merge_files_of(
             note=notes.append,
             recluster=options.recluster,
             format=options.format,
+            fields=options.fields,
+            note_fields=changes.append,
             needs_checksums=needs_checksums,
             contained=lambda join: ask_reader(join, inputs, limit_s, progress.update),
         )
     finally:
         progress.close()
     if options.json:
-        print_json({"file": output, "entries": entries, "notes": notes})
+        found = {"fields": [each._asdict() for each in changes]} if changes else {}
+        print_json({"file": output, "entries": entries, "notes": notes, **found})
     elif not options.quiet:
         for tree, n_entries in entries.items():
             print(f"{output}: {tree}: {plural(n_entries, 'entry')}")

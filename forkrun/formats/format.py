@@ -189,7 +189,7 @@ class Format:
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         """Joins files in the given order; returns entries by table. Raises InputError."""
-        unknown = ("trees", "compression", "keep_first", "format")
+        unknown = ("trees", "compression", "keep_first", "format", "fields")
         refused = [name for name in unknown if options.get(name)]
         if refused:
             raise InputError(f"merge: files of format {self.name} have no {', '.join(refused)}")

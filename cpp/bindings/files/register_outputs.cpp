@@ -1,6 +1,10 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
@@ -25,6 +29,7 @@ namespace forkrun::bindings {
 namespace {
 
 using Strings = std::vector<std::string>;
+using WrittenField = std::tuple<std::string, std::string, std::string>;
 
 root_io::IfTheyDiffer if_they_differ(bool keep_first) {
   return keep_first ? root_io::IfTheyDiffer::keep_first : root_io::IfTheyDiffer::error;
@@ -43,7 +48,8 @@ py::typing::Dict<py::str, std::int64_t> merge_trees(
     const std::optional<std::string>& compression, const std::function<void(std::size_t)>& progress,
     bool keep_first, bool verify, const std::function<void(std::string)>& note,
     const std::string& recluster, const std::function<void()>& on_written,
-    const std::optional<std::string>& format, bool needs_checksums) {
+    const std::optional<std::string>& format, bool needs_checksums,
+    const std::map<std::string, std::pair<Strings, std::vector<WrittenField>>>& fields) {
   using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
   request.if_they_differ = if_they_differ(keep_first);
@@ -52,6 +58,13 @@ py::typing::Dict<py::str, std::int64_t> merge_trees(
   request.recluster = recluster_of(recluster);
   request.on_written = on_written;
   request.needs_checksums = needs_checksums;
+  for (const auto& [table, aligned] : fields) {
+    auto& [kept, written] = request.fields[table];
+    kept = aligned.first;
+    for (const auto& [name, type, counter] : aligned.second) {
+      written.push_back({name, ColumnType::parse(type), counter});
+    }
+  }
   if (format) {
     request.format = format_of(*format);
   }
@@ -166,6 +179,7 @@ void register_outputs(py::module_& module) {
       py::arg("note") = py::none(), py::arg("recluster") = "auto",
       py::arg("on_written") = py::none(), py::arg("format") = py::none(),
       py::arg("needs_checksums") = true,
+      py::arg("fields") = std::map<std::string, std::pair<Strings, std::vector<WrittenField>>>{},
       R"(Joins trees and RNTuples (all when None; as `format`: "ttree" or "rntuple", None: each as in
 the first file with it) of `inputs` in the given order into the new file `output` by
 copying baskets, or by rewriting their entries in larger ones: `recluster`: "auto" (of files
@@ -173,7 +187,9 @@ where they are small, or with `compression`), "always" or "never". Merges object
 and keeps one of the objects that it cannot merge: all must be equal, unless `keep_first`. Sizes,
 places and headers of baskets are checked, with `verify` their contents as well. Returns entries
 by tree. `progress` gets the number of inputs done, `note` a line about the baskets of each
-tree, and about each object that was not merged. Samples of the complete file are compared with
+tree, and about each object that was not merged. `fields`: by table whose files differ, the
+names that all have alike, and name, type and counter of those that are written by their values,
+counters first: 0, false or empty where a file lacks them. Samples of the complete file are compared with
 the inputs, after `on_written`. Raises InputError, OutputError, VerificationError.)");
   bind_record(
       module, "OutputContent", "Content of an output's tree.",

@@ -7,6 +7,7 @@
 #include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
+#include <forkrun/formats/index/ntuple_branches.hpp>
 #include <forkrun/formats/index/tree_index.hpp>
 #include <forkrun/formats/merge/origins.hpp>
 #include <forkrun/formats/source/event_table.hpp>
@@ -87,6 +88,19 @@ py::typing::Dict<py::str, py::object> index_tree(const std::string& path, const 
           py::make_tuple(index.other.forms, index.other.contents, texts(index.other.problems),
                          index.other.may_refer, texts(index.other.trees))
               .cast<py::list>());
+}
+
+/// Path, format and number of entries of each table of a file, in order.
+py::typing::List<py::typing::Tuple<py::str, py::str, std::int64_t>> stored_tables(
+    const std::string& path) {
+  root_io::TreeFile file{path};
+  py::list tables;
+  for (const auto& [name, is_ntuple] :
+       root_io::naming_file(path, [&] { return root_io::stored_tables(file); })) {
+    const auto n_entries = root_io::event_table(file, name)->n_entries();
+    tables.append(py::make_tuple(text(name), is_ntuple ? "rntuple" : "ttree", n_entries));
+  }
+  return tables;
 }
 
 /// Name, bytes, bytes in the file and compression of each branch.
@@ -206,6 +220,9 @@ cannot be opened.)");
       py::call_guard<py::gil_scoped_release>(),
       R"(Whether outputs of this file can be made without ROOT's interpreter: it is a local file with
 nothing but trees of numbers. Raises InputError if it cannot be opened.)");
+  module.def("stored_tables", &stored_tables, py::arg("path"),
+             R"(Path, "rntuple" or "ttree", and number of entries of each table in a file. Raises
+InputError.)");
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0,
              R"(Index of one file, in types of msgpack:

@@ -18,13 +18,6 @@
 
 namespace forkrun::root_io {
 
-namespace {
-
-constexpr std::int64_t n_entries_at_once = 1 << 16;
-constexpr const char* not_as_described = "not as described";  ///< in place of a type
-
-/// Entries at which a new basket begins in every branch: ROOT's clusters, without relying on the
-/// writer's notes.
 std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
                                       std::int64_t n_entries) {
   std::vector<std::int64_t> common;
@@ -51,6 +44,11 @@ std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
   }
   return common;
 }
+
+namespace {
+
+constexpr std::int64_t n_entries_at_once = 1 << 16;
+constexpr const char* not_as_described = "not as described";  ///< in place of a type
 
 /// Ranges of a tree, from consecutive ranges of its entries.
 class Ranges {

@@ -9,6 +9,7 @@
 #include <forkrun/formats/source/event_ids.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/member_columns.hpp>
+#include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
@@ -50,6 +51,11 @@ struct TreeIndex {
 /// \throws InputError
 [[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
                                    const IdBranches& ids, std::uint32_t file_number);
+
+/// Entries at which a new basket begins in every branch, then their number: ROOT's clusters,
+/// without relying on the writer's notes.
+[[nodiscard]] std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
+                                                    std::int64_t n_entries);
 
 /// Sizes of a branch, and its compression.
 struct BranchAccount {

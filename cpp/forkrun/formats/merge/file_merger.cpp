@@ -67,6 +67,13 @@ class FileMerge {
   [[nodiscard]] std::optional<std::string> wanted(const std::string& path) const {
     return ntuples_.paths().contains(path) ? std::nullopt : asked_for(request_, path);
   }
+  /// The same of what is taken from an input, or from its file of aligned trees.
+  [[nodiscard]] std::optional<std::string> taken(const std::string& path) const {
+    const bool is_aligned = request_.fields.contains(path);
+    return is_aligned && adds_aligned_ ? std::optional{path}
+           : is_aligned                ? std::nullopt
+                                       : wanted(path);
+  }
 
   void write_ntuples(Compression compression) {
     if (ntuples_.paths().empty()) {
@@ -117,10 +124,10 @@ class FileMerge {
                    {},
                    request_.trees.has_value(),
                    request_.note ? UnknownReferences::leave_out : UnknownReferences::error},
-                  [&](const std::string& path) { return wanted(path); },
+                  [&](const std::string& path) { return taken(path); },
                   origins_};
     for (std::size_t number = 0; number < request_.inputs.size(); ++number) {
-      if (!add_to(merger, number)) {
+      if (!add_to(merger, number, compression)) {
         return {};
       }
     }
@@ -129,8 +136,8 @@ class FileMerge {
     return finished(merger, std::move(entries));
   }
 
-  /// A file, and what RNTuples it has that are to be trees.
-  bool add_to(Merger& merger, std::size_t number) {
+  /// A file, what RNTuples it has that are to be trees, and its trees with aligned fields.
+  bool add_to(Merger& merger, std::size_t number, Compression compression) {
     auto file = std::make_unique<TreeFile>(request_.inputs[number]);
     bool is_added = merger.add(*file);
     auto ntuples = std::make_unique<NtuplesAsTrees>(
@@ -141,6 +148,7 @@ class FileMerge {
       is_added = merger.add(*trees);
       keep_first(std::move(trees));
     }
+    is_added = is_added && add_aligned(merger, *file, *ntuples, number, compression);
     constexpr std::size_t most_empty = 4;
     if (ntuples->has_empty() && empty_.size() < most_empty) {
       empty_.push_back(std::move(ntuples));
@@ -149,6 +157,25 @@ class FileMerge {
       note_step(ntuples_.n_steps() + number + 1);
     }
     keep_first(std::move(file));
+    return is_added;
+  }
+  bool add_aligned(Merger& merger, TreeFile& file, const NtuplesAsTrees& ntuples,
+                   std::size_t number, Compression compression) {
+    const AlignedTrees aligned{file,
+                               ntuples,
+                               request_.fields,
+                               [&](const std::string& path) { return wanted(path); },
+                               path_of_trees(request_.output, number, MadeOf::fields),
+                               compression,
+                               request_.check};
+    if (!aligned.path()) {
+      return true;
+    }
+    auto trees = std::make_unique<TreeFile>(*aligned.path());
+    adds_aligned_ = true;
+    const bool is_added = merger.add(*trees);
+    adds_aligned_ = false;
+    keep_first(std::move(trees));
     return is_added;
   }
   /// Merged trees of ROOT take their structure from the first file with them.
@@ -188,6 +215,7 @@ class FileMerge {
   const MergeRequest& request_;
   JoinedNtuples ntuples_;
   Origins origins_{false};
+  bool adds_aligned_ = false;
   std::vector<std::unique_ptr<NtuplesAsTrees>> empty_;  ///< the first ones, until the end
   std::vector<std::unique_ptr<TreeFile>> first_;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/formats/merge/aligned_fields.hpp>
 #include <forkrun/formats/merge/if_they_differ.hpp>
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
@@ -32,6 +33,8 @@ struct MergeRequest {
   std::function<void()> on_written{};
   /// Format of all tables; none: each keeps the format of the first file with it.
   std::optional<OutputFormat> format{};
+  /// By path of a table, where not all of its files need have the same fields.
+  std::map<std::string, AlignedFields> fields{};
   bool needs_checksums{true};  ///< pages of RNTuples without one are an error
 };
 

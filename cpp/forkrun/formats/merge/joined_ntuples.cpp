@@ -26,20 +26,6 @@ using rntuple::NtupleOutput;
 using rntuple::NtupleTable;
 using rntuple::OpenTable;
 
-/// Without new columns.
-class KeptSink final : public ClusterSink {
- public:
-  explicit KeptSink(NtupleOutput& output) : output_{output} {}
-
-  void add(std::span<const EntryRange> entries) override { output_.add(entries, {}); }
-  void add_whole(const EntryRange& entries) override { output_.add_whole(entries, {}); }
-  [[nodiscard]] double n_bytes() const override { return output_.n_pending_bytes(); }
-  void end_cluster(std::int64_t /*n_events*/) override { output_.end_cluster(); }
-
- private:
-  NtupleOutput& output_;
-};
-
 /// Names of its columns, as trees have them, where there are such.
 std::vector<std::string> names_of_columns(const OpenTable& opened) {
   std::vector<std::string> names;
@@ -93,13 +79,17 @@ class JoinedNtuples::Join {
     content_.joins_pages = request.recluster != Recluster::always;
     content_.has_all_fields = std::ranges::all_of(table.parts, &Part::is_ntuple);
     content_.is_by_values = content_.has_flat_names = !content_.has_all_fields;
+    if (const auto aligned = request.fields.find(table.path); aligned != request.fields.end()) {
+      fields_ = &aligned->second;
+      content_.has_all_fields = false;
+    }
     find_first();
   }
 
   /// Gives its entries.
   std::int64_t write(PlainFile& file, Origins& origins, const std::function<void()>& progress) {
     NtupleOutput output{file, input_, content_, std::thread::hardware_concurrency()};
-    KeptSink sink{output};
+    MergeSink sink{output, [&](auto entries) { return values_of(entries); }};
     const auto input_of = [&](std::uint32_t number) -> InputClusters {
       return {input_.clusters(number), output.bytes_per_event(number)};
     };
@@ -134,11 +124,34 @@ class JoinedNtuples::Join {
         break;
       }
     }
-    if (!content_.has_all_fields) {
-      const auto opened = input_.open(input_.first_with_events());
-      content_.branches = names_of_columns(*opened);
-      note_relations(*opened);
+    if (fields_ == nullptr && !content_.is_by_values) {
+      return;
     }
+    const auto opened = input_.open(input_.first_with_events());
+    if (fields_ == nullptr) {
+      content_.branches = names_of_columns(*opened);
+    } else {
+      fields_->add_to(content_);
+    }
+    if (content_.is_by_values) {
+      note_relations(*opened);
+    } else {
+      const auto& table = dynamic_cast<const NtupleTable&>(*opened->table);
+      content_.has_flat_names = !rntuple::second_names(table.ntuple().schema()).empty();
+    }
+  }
+  std::vector<NewValues> values_of(std::span<const EntryRange> entries) {
+    if (fields_ == nullptr) {
+      return {};
+    }
+    const auto opened = input_.open(entries.front().file);
+    if (opened != opened_) {
+      columns_.emplace(*fields_, *opened->table);
+      opened_ = opened;
+    }
+    return naming_file(opened->file->path(), [&] {
+      return columns_->read(entries, std::thread::hardware_concurrency());
+    });
   }
 
   /// An RNTuple has no index, and no friends.
@@ -199,11 +212,13 @@ class JoinedNtuples::Join {
     output.expect(clusters);
   }
   void check(const OpenTable& opened) {
-    if (content_.has_all_fields && request_.needs_checksums) {
+    if (!content_.is_by_values && request_.needs_checksums) {
       require_checksums(opened);
     }
-    if (!content_.has_all_fields) {
-      require_no_more(opened);
+    if (content_.is_by_values && fields_ == nullptr) {
+      require_same(opened);
+    }
+    if (content_.is_by_values) {
       note_longer_branches(opened);
     }
     if (const auto* ntuple = dynamic_cast<const NtupleTable*>(opened.table.get());
@@ -226,12 +241,20 @@ class JoinedNtuples::Join {
       }
     }
   }
-  /// Missing ones are found when they are read.
-  void require_no_more(const OpenTable& opened) const {
+  void require_same(const OpenTable& opened) const {
+    const auto fail = [&](const std::string& what, const std::string& name) {
+      throw InputError(opened.file->path() + ": \"" + table_.path + "\" " + what + " \"" + name +
+                       "\", unlike " + source_.files.front() +
+                       "; --fields union fills what is missing, --fields common leaves it out");
+    };
     for (const auto& name : names_of_columns(opened)) {
       if (std::ranges::count(content_.branches, name) == 0) {
-        throw InputError(opened.file->path() + ": \"" + table_.path + "\" has a branch \"" + name +
-                         "\", which is not in " + source_.files.front());
+        fail("has a branch", name);
+      }
+    }
+    for (const auto& name : content_.branches) {
+      if (!opened.table->has(name)) {
+        fail("has no branch", name);
       }
     }
   }
@@ -241,6 +264,9 @@ class JoinedNtuples::Join {
   TreeSourceConfig source_;
   OutputContent content_;
   NtupleInput input_{source_, {}};
+  const AlignedFields* fields_{};  ///< null: all files must have the same
+  std::shared_ptr<const OpenTable> opened_;
+  std::optional<AlignedColumns> columns_;  ///< of `opened_`
 };
 
 namespace {

@@ -12,6 +12,7 @@
 #include <forkrun/formats/index/ntuple_branches.hpp>
 #include <forkrun/formats/merge/origins.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
+#include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>
 #include <forkrun/formats/ttree/write/tree_writer.hpp>
@@ -58,16 +59,19 @@ void add_origins(const std::string& path, const OriginsByPath& origins, Compress
 
 }  // namespace
 
-std::string path_of_trees(const std::string& output, std::size_t input) {
-  return output + "." + std::to_string(input) + ".ntuples";
+std::string path_of_trees(const std::string& output, std::size_t input, MadeOf made_of) {
+  return output + "." + std::to_string(input) +
+         (made_of == MadeOf::ntuples ? ".ntuples" : ".fields");
 }
 
 std::string with_inputs(std::string text, const std::vector<std::string>& inputs,
                         const std::string& output) {
   for (std::size_t number = 0; number < inputs.size(); ++number) {
-    const auto trees = path_of_trees(output, number);
-    for (auto at = text.find(trees); at != std::string::npos; at = text.find(trees)) {
-      text.replace(at, trees.size(), inputs[number]);
+    for (const auto made_of : {MadeOf::ntuples, MadeOf::fields}) {
+      const auto trees = path_of_trees(output, number, made_of);
+      for (auto at = text.find(trees); at != std::string::npos; at = text.find(trees)) {
+        text.replace(at, trees.size(), inputs[number]);
+      }
     }
   }
   return text;
@@ -110,6 +114,39 @@ NtuplesAsTrees::NtuplesAsTrees(TreeFile& file,
 NtuplesAsTrees::~NtuplesAsTrees() {
   if (!names_.empty()) {
     std::remove(path_.c_str());
+  }
+}
+
+AlignedTrees::AlignedTrees(
+    TreeFile& file, const NtuplesAsTrees& ntuples,
+    const std::map<std::string, AlignedFields>& fields,
+    const std::function<std::optional<std::string>(const std::string&)>& asked,
+    const std::string& path, Compression compression, BasketCheck::Depth check) {
+  const auto before = fields.empty() ? std::nullopt : read_origins(file);
+  OriginsByPath origins;
+  for (const auto& [name, is_ntuple] :
+       fields.empty() ? std::vector<StoredTable>{} : stored_tables(file)) {
+    const auto wanted = fields.contains(name) ? asked(name) : std::nullopt;
+    if (!wanted || event_table(file, *wanted)->n_entries() == 0) {
+      continue;
+    }
+    const auto from = is_ntuple ? AlignedTree{ntuples.path(), name, name}
+                                : AlignedTree{file.path(), *wanted, name};
+    const bool is_there = path_.has_value();
+    path_ = path;
+    write_aligned(from, fields.at(name), path, is_there, compression, check);
+    if (before && before->contains(name)) {
+      origins[name] = before->at(name);
+    }
+  }
+  if (!origins.empty()) {
+    add_origins(path, origins, compression);
+  }
+}
+
+AlignedTrees::~AlignedTrees() {
+  if (path_) {
+    std::remove(path_->c_str());
   }
 }
 

@@ -2,16 +2,22 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/merge/aligned_fields.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
 
-/// Path of the file with trees made of an input's RNTuples, next to the output.
-[[nodiscard]] std::string path_of_trees(const std::string& output, std::size_t input);
+/// Reason to write trees of an input again: they were RNTuples, or have other fields.
+enum class MadeOf { ntuples, fields };
+/// Path of the file with such trees, next to the output.
+[[nodiscard]] std::string path_of_trees(const std::string& output, std::size_t input,
+                                        MadeOf made_of = MadeOf::ntuples);
 
 /// A text that names the inputs in the place of such files.
 [[nodiscard]] std::string with_inputs(std::string text, const std::vector<std::string>& inputs,
@@ -53,6 +59,28 @@ class NtuplesAsTrees {
   std::string path_;
   std::vector<std::string> names_;
   bool has_empty_ = false;
+};
+
+/// Trees of an input with the fields that they have in the merged file, in a file of their own,
+/// which is removed in the end. It has the origins of their rows that the input records.
+class AlignedTrees {
+ public:
+  /// `ntuples`: those of the same input as trees; `asked`: name of a tree in the input, with a
+  /// cycle where not the newest is wanted; none: it is not wanted.
+  /// \throws InputError, OutputError, VerificationFailed
+  AlignedTrees(TreeFile& file, const NtuplesAsTrees& ntuples,
+               const std::map<std::string, AlignedFields>& fields,
+               const std::function<std::optional<std::string>(const std::string&)>& asked,
+               const std::string& path, Compression compression, BasketCheck::Depth check);
+  ~AlignedTrees();
+  AlignedTrees(const AlignedTrees&) = delete;
+  AlignedTrees& operator=(const AlignedTrees&) = delete;
+
+  /// Path of the file; none: the input has no such trees.
+  [[nodiscard]] const std::optional<std::string>& path() const { return path_; }
+
+ private:
+  std::optional<std::string> path_;
 };
 
 }  // namespace forkrun::root_io

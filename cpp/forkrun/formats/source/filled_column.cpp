@@ -9,25 +9,22 @@ namespace forkrun::root_io {
 
 namespace {
 
-template <typename T>
-void fill(std::byte* to, std::size_t n, double value) {
-  std::fill_n(reinterpret_cast<T*>(to), n, static_cast<T>(value));
-}
-
-void fill(ElementType element, std::byte* to, std::size_t n, double value) {
+/// Calls `use` with a value of the type that these elements have in C++.
+template <typename Use>
+void with_value_of(ElementType element, const Use& use) {
   switch (element) {
     case ElementType::character:
-    case ElementType::boolean: return fill<bool>(to, n, value);
-    case ElementType::int8: return fill<std::int8_t>(to, n, value);
-    case ElementType::uint8: return fill<std::uint8_t>(to, n, value);
-    case ElementType::int16: return fill<std::int16_t>(to, n, value);
-    case ElementType::uint16: return fill<std::uint16_t>(to, n, value);
-    case ElementType::int32: return fill<std::int32_t>(to, n, value);
-    case ElementType::uint32: return fill<std::uint32_t>(to, n, value);
-    case ElementType::int64: return fill<std::int64_t>(to, n, value);
-    case ElementType::uint64: return fill<std::uint64_t>(to, n, value);
-    case ElementType::float32: return fill<float>(to, n, value);
-    case ElementType::float64: return fill<double>(to, n, value);
+    case ElementType::boolean: return use(bool{});
+    case ElementType::int8: return use(std::int8_t{});
+    case ElementType::uint8: return use(std::uint8_t{});
+    case ElementType::int16: return use(std::int16_t{});
+    case ElementType::uint16: return use(std::uint16_t{});
+    case ElementType::int32: return use(std::int32_t{});
+    case ElementType::uint32: return use(std::uint32_t{});
+    case ElementType::int64: return use(std::int64_t{});
+    case ElementType::uint64: return use(std::uint64_t{});
+    case ElementType::float32: return use(float{});
+    case ElementType::float64: return use(double{});
   }
   throw Error("a column has an unknown type of elements");
 }
@@ -43,6 +40,21 @@ std::int64_t count_at(const Column& counts, std::size_t event) {
 
 }  // namespace
 
+void widen(const Column& from, ColumnType type, Column& to) {
+  to.reset(type);
+  for (std::size_t level = 0; level < type.n_levels(); ++level) {
+    std::ranges::copy(from.offsets(level), to.resize_offsets(from.n_lists(level), level).begin());
+  }
+  auto* values = to.resize_values(from.n_values());
+  with_value_of(from.type().element, [&](auto small) {
+    with_value_of(type.element, [&](auto large) {
+      std::ranges::transform(from.values<decltype(small)>(),
+                             reinterpret_cast<decltype(large)*>(values),
+                             [](auto value) { return static_cast<decltype(large)>(value); });
+    });
+  });
+}
+
 FilledColumn::FilledColumn(ColumnType type, double value, std::unique_ptr<ColumnReader> counter)
     : type_{type}, value_{value}, counter_{std::move(counter)} {}
 
@@ -51,7 +63,10 @@ void FilledColumn::read(std::int64_t first, std::int64_t last, Column& into) {
   const auto n_items = type_.shape == Shape::scalar ? static_cast<std::size_t>(last - first)
                                                     : make_offsets(first, last, into);
   const auto n = n_items * type_.n_in_item();
-  fill(type_.element, into.resize_values(n), n, value_);
+  auto* to = into.resize_values(n);
+  with_value_of(type_.element, [&](auto like) {
+    std::fill_n(reinterpret_cast<decltype(like)*>(to), n, static_cast<decltype(like)>(value_));
+  });
 }
 
 /// Returns the number of items: none for texts and lists of lists, which are empty.

@@ -15,6 +15,9 @@ struct Fill {
   std::string counter;  ///< branch that counts the values of a jagged column; "": none
 };
 
+/// Copies a column whose values fit a larger type of elements. `type`: that of the copy.
+void widen(const Column& from, ColumnType type, Column& to);
+
 /// A column of a file that lacks its branch: one value throughout. A jagged one has the counter's
 /// number of values, if the file has the counter. Texts and lists of lists are empty.
 class FilledColumn {

@@ -25,6 +25,8 @@ struct OutputContent {
   std::vector<std::string> branches;        ///< of the input; their counters are kept with them
   std::vector<std::string> members{};       ///< columns within these branches, for RNTuples
   std::vector<ColumnDescription> products;  ///< new columns
+  /// Counters of new lists, where they are not those of their prefix.
+  std::map<std::string, std::string> counters{};
   Compression compression;
   /// Baskets that are kept whole are recompressed, unless they have this compression already.
   bool recompresses{};
@@ -38,6 +40,11 @@ struct OutputContent {
   bool joins_pages{true};  ///< pages are copied where clusters are joined
   bool reads_copied{};     ///< copied pages are unpacked, to check that this is possible
 
+  /// Name of a new list's counter; "": it has none.
+  [[nodiscard]] std::string counter_of(const ColumnDescription& column) const {
+    const auto known = counters.find(column.name);
+    return known == counters.end() ? counter_name(column.name) : known->second;
+  }
   [[nodiscard]] std::vector<std::string> branches_and_members() const {
     auto names = branches;
     names.insert(names.end(), members.begin(), members.end());

@@ -19,6 +19,10 @@ constexpr std::uint64_t least_bytes_after_values = 2 * least_page_bytes;
 /// Each takes 24 bytes.
 constexpr std::size_t most_item_ranges = 1U << 20U;
 
+/// Remedy that merges have.
+constexpr auto remedy =
+    "; --fields union fills what is missing, --fields common leaves it out (of forkrun merge)";
+
 std::size_t depth_of(const Schema& schema, std::size_t column) {
   std::size_t depth = 0;
   for (auto field = schema.columns[column].field; schema.fields[field].parent != field; ++depth) {
@@ -109,12 +113,16 @@ void KeptFields::Stored::open(const PageReader::Of& of, const StoredColumn& colu
 
 std::shared_ptr<const KeptFields::FoundColumns> KeptFields::find_columns(const Ntuple& ntuple) {
   if (!found_ || found_->in != ntuple.description) {
-    auto columns = stored_columns(schema_, ntuple.schema());
-    if (treatment_.has_all_fields) {
-      require_no_others(schema_, ntuple.schema());
+    try {
+      found_ = std::make_shared<const FoundColumns>(
+          FoundColumns{ntuple.description, stored_columns(schema_, ntuple.schema())});
+      if (treatment_.has_all_fields) {
+        require_no_others(schema_, ntuple.schema());
+      }
+    } catch (const Error& error) {
+      found_.reset();
+      throw Error(error.what() + std::string{treatment_.has_all_fields ? remedy : ""});
     }
-    found_ =
-        std::make_shared<const FoundColumns>(FoundColumns{ntuple.description, std::move(columns)});
   }
   return found_;
 }

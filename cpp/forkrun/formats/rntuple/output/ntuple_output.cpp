@@ -21,7 +21,7 @@ std::vector<NewField> new_fields(const OutputContent& content) {
   std::vector<NewField> fields;
   for (const auto& column : content.products) {
     fields.push_back({column.name, column.type,
-                      column.type.is_counted() ? counter_name(column.name) : std::string{}});
+                      column.type.is_counted() ? content.counter_of(column) : std::string{}});
   }
   return fields;
 }

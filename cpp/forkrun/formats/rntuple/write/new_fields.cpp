@@ -281,6 +281,9 @@ std::optional<std::uint32_t> NewFields::record_of(std::string& name) {
       return parent;
     }
     parent = known ? *known : put(parent, FieldRole::record, of_record, "");
+    schema_.fields[*parent].type.clear();  // its class would lack the new member
+    schema_.fields[*parent].alias.clear();
+    schema_.fields[*parent].type_checksum.reset();
     name.erase(0, dot + 1);
   }
   return parent;

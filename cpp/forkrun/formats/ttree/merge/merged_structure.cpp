@@ -183,8 +183,8 @@ void MergedStructure::check(TTree& tree, const std::string& where) const {
       (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
       (extra.empty() ? "" : "; it has also " + some_of(extra)) +
       (lacking.empty() && extra.empty() ? "; branches within others have another order" : "") +
-      "; merge such files apart, or without this tree (--trees; in a job merge.carry = "
-      "false)");
+      "; --fields union fills what is missing, --fields common leaves it out; or merge such files "
+      "apart, or without this tree (--trees; in a job merge.carry = false)");
 }
 
 }  // namespace forkrun::root_io

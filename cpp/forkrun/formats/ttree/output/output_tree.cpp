@@ -68,14 +68,14 @@ void OutputTree::add_products() {
   auto& tree = target_.tree();
   for (std::size_t i = 0; i < content_.products.size(); ++i) {
     const auto& column = content_.products[i];
+    NewBranch branch{column.name, column.type};
     if (column.type.is_counted()) {
-      const auto name = counter_name(column.name);
+      const auto& name = branch.counter.emplace(content_.counter_of(column));
       if (!tree.has(name)) {
         counters_.push_back({i, name, {tree.add_counter(name), content_.compression}});
       }
     }
-    columns_.push_back(
-        {i, column.name, {tree.add({column.name, column.type}), content_.compression}});
+    columns_.push_back({i, column.name, {tree.add(branch), content_.compression}});
   }
 }
 
