@@ -263,7 +263,7 @@ def _do_in_clean_parent(
 
 
 def _view_of(words: Sequence[str]) -> Callable[[], Any] | None:
-    """What notebooks show of a job while it runs; None of another command."""
+    """Display of a running job in notebooks; None for other commands."""
     if "run" not in words:
         return None
     folder, known = Path(words[words.index("-o") + 1]), list[Any]()

@@ -75,7 +75,7 @@ class ModuleError(JobError):
 
 
 class VerificationError(ForkrunError):
-    """What was written is not what was processed."""
+    """The written events are not the processed ones."""
 
     exit_code = 6
 

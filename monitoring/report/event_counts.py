@@ -30,7 +30,7 @@ class OutputCounts(Struct, frozen=True):
     written_anew: tuple[str, ...] = ()
     """Branches of objects whose entries could not be copied as bytes: rewritten by ROOT."""
     compression: str = "auto"
-    """As configured."""
+    """Configured compression."""
     n_events_read: int = 0
     """Events that could be selected: those of its dataset, if it has one."""
 
