@@ -10,6 +10,8 @@ from statistics import median
 
 _FIRST_EVENTS = 16
 """Events of a first stretch, whose cost is not known, at most; a call for one alone says little."""
+_FIRST_TRIED_S = 0.3
+"""Time of a first stretch, at most, where the trial of the modules tells what an event costs."""
 _FIRST_SHARES = 64
 """First stretches that each child would get, at least."""
 _LONGEST_S = 1.0
@@ -74,18 +76,28 @@ _SLOW = 10.0
 """Events per second that children leave to each other rather than read ahead."""
 
 
+def first_stretch(n_events: int, n_children: int, rate: float) -> int:
+    """Events of a child's first stretch where the trial of the modules has had so many per second:
+    an equal share in a short job, of which nothing is left for a second call."""
+    most, share = int(rate * _FIRST_TRIED_S), ceil(n_events / n_children)
+    return share if share <= most else min(most, ceil(share / _FEWEST_SHARES))
+
+
 @dataclass
 class Pace:
     """`n_children`: children that share what is left; 1 if this one has a share of its own.
     `block_size`: events, where the configuration gives it; 0: the source chooses; None: by what
     calls cost. `most`: events to take at a time; 0: any number. `waits`: for a server, for every
-    stretch again. `longest_block_s`: a child that ends no block for much longer seems to hang."""
+    stretch again. `longest_block_s`: a child that ends no block for much longer seems to hang;
+    `n_tried`: events of the first stretch, by what they cost in the trial of the modules; 0: not
+    known."""
 
     n_children: int
     block_size: int | None
     most: int = 0
     waits: bool = False
     longest_block_s: float = 60.0
+    n_tried: int = 0
 
     def __post_init__(self) -> None:
         self._grows = self.block_size is None
@@ -111,7 +123,8 @@ class Pace:
         cluster. Of the first ones as few as can be: what an event costs is not known."""
         if not self._rate:
             first = min(_FIRST_EVENTS, n_left // (_FIRST_SHARES * self.n_children))
-            return max(first, 1), max(first, 1)
+            first = max(first, min(self.n_tried, n_left), 1)
+            return first, first
         per_call_s = self._per_call_s * self._slowness
         share = self._share(n_left, per_call_s)
         worth_s = _SHORTEST_S + _CALLS_WORTH * (per_call_s + self._commit_s)
@@ -129,7 +142,7 @@ class Pace:
     def block_of(self, n_events: int) -> int:
         """Events of the blocks of a stretch of so many; 0: the source chooses. A stretch cannot be
         short where lumis are to be whole."""
-        if n_events <= _FIRST_EVENTS or (self.block_size and not self._rate):
+        if n_events <= max(_FIRST_EVENTS, self.n_tried) or (self.block_size and not self._rate):
             return self.block
         at_first = max(n_events // _BLOCKS_AT_FIRST, _SMALLEST_AT_FIRST)
         most = max(int(self._rate * self.longest_block_s), 1) if self._rate else at_first

@@ -14,7 +14,7 @@ from forkrun import _core
 from forkrun.base.cpus import CpuShare
 from forkrun.child.assignment import Assignment, BadEvent, stretch_without
 from forkrun.child.commit import commit_stretch
-from forkrun.child.pace import Pace
+from forkrun.child.pace import Pace, first_stretch
 from forkrun.child.work import Work
 from forkrun.config import ForkingConfig
 from forkrun.config.anchor import is_url
@@ -147,7 +147,8 @@ def make_pace(work: Work) -> Pace:
     waits = any(is_url(name) for name in work.job.plan.files)
     block_size = None if measures else threads.block_size
     longest_s = min(work.job.config.recovery.hang_timeout / 10 or inf, 60.0)
-    return Pace(n_children, block_size, waits=waits, longest_block_s=longest_s)
+    n_tried = first_stretch(work.job.plan.n_events, n_children, work.job.schedule.found.rate)
+    return Pace(n_children, block_size, waits=waits, longest_block_s=longest_s, n_tried=n_tried)
 
 
 def _stretches_to_do(

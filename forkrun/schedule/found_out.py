@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.schedule.input_branches import KnownBranches
 
@@ -18,24 +19,33 @@ if TYPE_CHECKING:
 class Tried(Struct, frozen=True):
     """Number of events used in the trial, None without a trial; the Python modules imported
     during it; `is_whole`: as many events were used as are enough, neither fewer for lack of time
-    nor more because filters left none."""
+    nor more because filters left none; `rate`: events per second of its last round."""
 
     n_events: int | None = None
     imports: Sequence[str] = ()
     is_whole: bool = False
+    rate: float = 0.0
+
+    def after(self, before: Tried) -> Tried:
+        """This trial of some modules with the one `before`, of the others."""
+        imports = list(dict.fromkeys([*before.imports, *self.imports]))
+        is_known = self.rate > 0 and before.rate > 0
+        rate = 1 / (1 / self.rate + 1 / before.rate) if is_known else 0.0
+        return replace(self, imports=imports, rate=rate)
 
 
 class FoundOut(Struct, frozen=True):
     """`modules`: by label of each module that does not declare both, columns that it reads and
     types of columns that it makes; `n_tried`: events of the trial, None without a trial;
     `branches`: of all files; `sums_of_weights`: by dataset, from its files; `imports`: Python
-    modules imported by calls."""
+    modules imported by calls; `rate`: events per second of the trial, 0 without one."""
 
     modules: Mapping[str, tuple[list[str], dict[str, str]]]
     n_tried: int | None = None
     branches: KnownBranches | None = None
     sums_of_weights: Mapping[str, float] = {}
     imports: Sequence[str] = ()
+    rate: float = 0.0
 
     @classmethod
     def of(
@@ -52,7 +62,7 @@ class FoundOut(Struct, frozen=True):
             for label in undeclared
             if modules[label].is_declared
         }
-        return cls(found, tried.n_events, branches, sums_of_weights, tried.imports)
+        return cls(found, tried.n_events, branches, sums_of_weights, tried.imports, tried.rate)
 
     def tell(self, modules: Mapping[str, PythonModule]) -> None:
         """Completes the undeclared modules with these findings. Declarations stay."""

@@ -81,7 +81,8 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
         if module.knows_dataset:
             lacked = given.branches.lacked.items()
             module.lacked = {n: versions.of_input(label, names) for n, names in lacked}
-    tried = Tried(given.known.n_tried, given.known.imports) if given.known else Tried()
+    known = given.known
+    tried = Tried(known.n_tried, known.imports, rate=known.rate) if known else Tried()
     found = FoundOut({})
     if can_call and not problems:
         if not all(module.is_declared for module in modules.values()):
@@ -217,9 +218,9 @@ def _find_reads(
     tried = find_reads(config, modules, cpp, versions, known, first_of)
     if tried is None:
         return before
+    tried = tried.after(before) if before else tried
     kept.keep(modules, tried)
-    imports = [*(before.imports if before else ()), *tried.imports]
-    return Tried(tried.n_events, list(dict.fromkeys(imports)))
+    return tried
 
 
 def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]]:

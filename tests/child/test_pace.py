@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forkrun.child.pace import Pace
+from forkrun.child.pace import Pace, first_stretch
 
 
 def run(
@@ -255,3 +255,13 @@ def test_blocks_of_slow_events_end_in_time_where_a_stretch_cannot_be_short() -> 
     assert configured.block_of(5_000) == 1_000
     configured.note(100, 200.0, 200.0, 0)
     assert configured.block_of(5_000) == 30
+
+
+def test_the_first_stretch_is_as_long_as_the_trial_of_the_modules_allows() -> None:
+    assert first_stretch(500, 2, rate=5000) == 250  # a call for each child
+    assert first_stretch(6000, 2, rate=5000) == 1000
+    assert first_stretch(1_000_000, 2, rate=5000) == 1500  # 0.3 s
+    assert first_stretch(1_000_000, 2, rate=0) == 0
+    pace = Pace(2, None, n_tried=250)
+    assert [pace.n_wanted(n)[0] for n in (500, 250, 100)] == [250, 250, 100]
+    assert pace.block_of(250) >= 250

@@ -48,16 +48,17 @@ def find_reads(
     can_fork, left_s = may_fork(config.forking.children), BUDGET_S
     import_named([module for module in modules.values() if not module.is_declared], known)
     found: dict[str, Finding] = {}
-    n, is_short, is_whole = 0, False, True
+    n, is_short, is_whole, rates = 0, False, True, []
     for events, iov in first_of(MOST_EVENTS):
         rounds = Rounds(modules, config.paths, cpp, versions, known, events, iov, can_fork, left_s)
         tried = _tried(config, rounds)
         found, n, left_s = _joined(found, tried.found), n + tried.n_events, tried.left_s
+        rates.append(tried.rate)
         is_short |= tried.n_events < min(_FEW, len(events))
         is_whole &= tried.n_events == min(ENOUGH_EVENTS, len(events))
     _complete(modules, found, known, is_short)
     imports = dict.fromkeys(name for each in found.values() for name in each.imports)
-    return Tried(n, list(imports), is_whole)
+    return Tried(n, list(imports), is_whole, min(rates, default=0.0))
 
 
 def _tried(config: JobConfig, rounds: Rounds) -> TrialProcess:

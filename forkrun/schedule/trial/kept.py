@@ -91,7 +91,8 @@ class KeptFindings(Struct, frozen=True):
             modules[label].found_out(kept["reads"], kept["produces"])
         imports = dict.fromkeys(name for kept in found.values() for name in kept["imports"])
         n_tried = min((kept["n"] for kept in found.values()), default=0)
-        return Tried(n_tried, list(imports)) if found else None
+        rate = min((kept["rate"] for kept in found.values()), default=0.0)
+        return Tried(n_tried, list(imports), rate=rate) if found else None
 
     def keep(self, modules: Mapping[str, PythonModule], tried: Tried) -> None:
         """Keeps the findings of a trial with just the events that keys cover."""
@@ -105,6 +106,7 @@ class KeptFindings(Struct, frozen=True):
                 "produces": dict(module.produces),
                 "n": tried.n_events,
                 "imports": list(tried.imports),
+                "rate": tried.rate,
             }
             self.cache.keep_result({"found": key}, found)
 

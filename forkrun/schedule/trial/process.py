@@ -30,7 +30,7 @@ class TrialProcess:
     def __init__(self, hang_timeout_s: float, budget_s: float) -> None:
         self._timeout_s = hang_timeout_s or math.inf
         self.found: dict[str, Finding] = {}
-        self.n_events = 0
+        self.n_events, self.rate = 0, 0.0
         self.left_s = budget_s
         self._errors: dict[str, tuple[int, str, Finding]] = {}
         self._is_past_first = False
@@ -59,6 +59,7 @@ class TrialProcess:
         elif "round" in said:
             self._is_past_first = True
             self.n_events, self.left_s = said["round"], said["left_s"]
+            self.rate = self.n_events / max(said["took_s"], 1e-6)
             self._end_s = now_s + self.left_s * said["slowness"]
         else:
             self._call = said

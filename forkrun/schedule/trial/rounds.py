@@ -80,8 +80,9 @@ class Rounds(Struct, frozen=True):
 
     def run(self, first: int, say: Say) -> None:
         """Tries the modules with events from `first` on. Says {"found": …} for each module,
-        {"call": LABEL, "place": …} before each call, and {"round": n, "left_s": …, "slowness": …}
-        after each round, of n events. Time in which other processes had the CPU does not count."""
+        {"call": LABEL, "place": …} before each call, and {"round": n, "took_s": …, "left_s": …,
+        "slowness": …} after each round, of n events. Time in which other processes had the CPU does
+        not count."""
         imported = {*sys.modules}
         if first:
             replace(self, events=self.events.part(first, len(self.events))).run(0, say)
@@ -102,7 +103,8 @@ class Rounds(Struct, frozen=True):
             took_s = (time.monotonic() - start_s) / slowness
             imported |= {*sys.modules}
             most_s -= took_s if n > 1 else 0
-            say({"round": n, "left_s": max(most_s, 0.0), "slowness": slowness})
+            left_s = max(most_s, 0.0)
+            say({"round": n, "took_s": took_s, "left_s": left_s, "slowness": slowness})
             is_enough = is_reached or n < ENOUGH_EVENTS
             enough = min(ENOUGH_EVENTS if is_enough else MOST_EVENTS, len(self.events))
             n = n_of_next(n, took_s, most_s, enough if is_whole else min(enough, 2 * n))
