@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
@@ -13,7 +14,10 @@ from types import ModuleType
 from typing import Any
 
 _ARROW = "awkward._connect.pyarrow"
-_LATER = (_ARROW, "fsspec", "fsspec.parquet")
+_METADATA = "importlib.metadata"
+_LATER = (_ARROW, "fsspec", "fsspec.parquet", "importlib_metadata")
+_DOCS = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
+"""Modules of NumPy that write the docstrings of its functions in C."""
 _Run = Callable[[ModuleType], None]
 
 
@@ -55,11 +59,21 @@ def found_after(
     return next(filter(None, (each.find_spec(name, path, target) for each in others)), None)
 
 
+def import_numpy_lightly() -> None:
+    """Makes a later import of NumPy in this process, of a command, skip the docstrings of functions
+    in C."""
+    if "numpy" not in sys.modules:
+        sys.modules.update({name: ModuleType(name) for name in _DOCS})
+
+
 def import_awkward_lightly() -> None:
-    """Makes later imports of Awkward in this process skip pyarrow and fsspec, a third of the time:
-    functions that need these import them when called."""
+    """Makes later imports of Awkward and hist in this process skip pyarrow, fsspec and the reader
+    of packages' metadata, a third of the time: functions that need these import them when
+    called."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
+    if _METADATA not in sys.modules:
+        importlib.metadata = _Metadata(_METADATA)
 
 
 class _Placeholder(ModuleType):
@@ -74,13 +88,27 @@ class _Placeholder(ModuleType):
         return getattr(importlib.import_module(self.__name__), name)
 
 
+class _Metadata(_Placeholder):
+    """Placeholder for the reader of packages' metadata, which knows their versions."""
+
+    def version(self, package: str) -> str:
+        """Version of an installed package, from the name of its record."""
+        start = f"{package.replace('-', '_')}-"
+        for folder in filter(os.path.isdir, sys.path):
+            for name in os.listdir(folder):
+                if name.startswith(start) and name.endswith(".dist-info"):
+                    return name.removeprefix(start).removesuffix(".dist-info")
+        found: str = importlib.import_module(_METADATA).version(package)
+        return found
+
+
 class _Finder:
-    """Finds Awkward and pyarrow through other finders, and changes how they are run."""
+    """Finds Awkward, hist and pyarrow through other finders, and changes how they are run."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        run_as = {"awkward": _run_awkward, "pyarrow": _run_pyarrow}.get(name)
+        run_as = {"awkward": _run_awkward, "hist": _run_hist, "pyarrow": _run_pyarrow}.get(name)
         if run_as is None or name in sys.modules:
             return None
         spec = found_after(self, name, path, target)
@@ -98,7 +126,8 @@ def _run_awkward(module: ModuleType, run: _Run) -> None:
     before = {*sys.modules}
     sys.modules.update({name: _Placeholder(name) for name in names})
     try:
-        run(module)
+        with _without_metadata():
+            run(module)
     except Exception:
         for name in {*sys.modules} - before:
             if name.partition(".")[0] in ("awkward", "fsspec"):
@@ -109,6 +138,25 @@ def _run_awkward(module: ModuleType, run: _Run) -> None:
     placeholders = {name: sys.modules.pop(name) for name in names}
     if _ARROW in placeholders:
         vars(sys.modules["awkward._connect"])["pyarrow"] = placeholders[_ARROW]
+
+
+def _run_hist(module: ModuleType, run: _Run) -> None:
+    """Runs hist without the reader of packages' metadata."""
+    with _without_metadata():
+        run(module)
+
+
+@contextlib.contextmanager
+def _without_metadata() -> Iterator[None]:
+    """Has the placeholder imported in place of the reader of packages' metadata."""
+    placeholder = getattr(importlib, "metadata", None)
+    if isinstance(placeholder, _Placeholder):
+        sys.modules.setdefault(_METADATA, placeholder)
+    try:
+        yield
+    finally:
+        if sys.modules.get(_METADATA) is placeholder and isinstance(placeholder, _Placeholder):
+            del sys.modules[_METADATA]
 
 
 def _run_pyarrow(module: ModuleType, run: _Run) -> None:

@@ -14,7 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.importing import collector_paused, import_awkward_lightly
+from forkrun.base.importing import (
+    collector_paused,
+    import_awkward_lightly,
+    import_numpy_lightly,
+)
 from forkrun.base.regular_file import read_regular
 
 _WITH_ROOT = ("run", "resume", "node", "check")
@@ -37,6 +41,7 @@ def starting(needs_root: Callable[[], bool] | None) -> Iterator[None]:
         os.environ.setdefault(name, value)
     if os.path.expanduser("~") == "~":  # of a user that nobody knows; ROOT sets it, too
         os.environ["HOME"] = "/"
+    import_numpy_lightly()
     import_awkward_lightly()
     with collector_paused():
         thread = None
