@@ -60,6 +60,10 @@ class OutputError(ForkrunError):
     exit_code = 4
 
 
+class AlreadySubmittedError(OutputError):
+    """The same job, unchanged, was submitted to the run directory and collected."""
+
+
 class LockedError(OutputError):
     """Another parent works in the run directory."""
 

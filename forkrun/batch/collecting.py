@@ -32,7 +32,7 @@ from forkrun.rundir.done import missing_units
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lock import RunLock, is_held
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
-from forkrun.rundir.nodes import NodeRanges, read_commits
+from forkrun.rundir.nodes import read_commits
 from forkrun.rundir.opening import check_owner, find_nodes, opened_nodes, remove_results
 from forkrun.rundir.packing import pack_batch, unpack_units
 
@@ -64,7 +64,8 @@ def collect(
                 raise JobError(_describe_missing(folder, missing, len(ranges)))
             done = [n for n in range(len(ranges)) if n not in missing]
             _unpack(folder, done, lock.keep)
-            note_differences(folder, _computing(ranges, commits))
+            computing = {ranges.node_of(each.unit) for each in commits if not each.computed_s}
+            note_differences(folder, sorted(computing))
             _merge(folder, config, lock, commits, is_whole=not missing, quiet=quiet)
         if not missing:
             _stage_out(folder, config, lock, quiet)
@@ -73,11 +74,6 @@ def collect(
                 with lock.kept_by_thread():
                     pack_batch(folder, _files_of_ended_nodes(folder, len(ranges)))
         return Result.read(folder.path), _set_apart(folder) if missing else []
-
-
-def _computing(ranges: NodeRanges, commits: Sequence[Commit]) -> list[int]:
-    """Numbers of the nodes that have processed events for this job."""
-    return sorted({ranges.node_of(each.unit) for each in commits if not each.computed_s})
 
 
 def _unpack(folder: RunDirectory, done: Sequence[int], keep: Callable[[], None]) -> None:

@@ -3,6 +3,7 @@ process."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,13 +14,20 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
-from forkrun.base.durable import open_to_append
+from forkrun.base.durable import open_to_append, read_json, write_json
 from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.batch.course import note_end
 from forkrun.batch.submission import run_command
 from forkrun.config import JobConfig
-from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
+from forkrun.errors import (
+    EVENTS_LEFT_OUT,
+    AlreadySubmittedError,
+    BatchError,
+    JobError,
+    OutOfTimeError,
+    OutputError,
+)
 from forkrun.fork.command import end_with_parent
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
@@ -47,11 +55,20 @@ def run_on_cluster(
     config: JobConfig, client: Client, path: Path, n_nodes: int | None, quiet: bool
 ) -> Result:
     """Runs the whole job with a task for each node: by default one for each worker of the cluster.
-    Resumes an interrupted earlier call. Raises the errors of the commands."""
+    Resumes an interrupted earlier call, and keeps results of one that has ended. Raises the errors
+    of the commands."""
     folder = RunDirectory(path.absolute())
+    n_nodes = n_nodes or max(len(client.scheduler_info()["workers"]), 1)
     if not is_on_nodes(folder):
-        n_nodes = n_nodes or max(len(client.scheduler_info()["workers"]), 1)
         _prepare_nodes(config, folder, n_nodes)
+    elif folder.is_finished():
+        with contextlib.suppress(AlreadySubmittedError):  # then nothing has changed
+            _prepare_nodes(config, folder, n_nodes)
+    elif read_json(_given(folder)) not in ({}, json.loads(json.dumps(config.as_json()))):
+        raise OutputError(
+            f"{folder.path}: an interrupted call of another job began here; repeat that call, or"
+            " choose another folder"
+        )
     _run_nodes(folder, client, config.batch.retries, quiet)
     run_command("collect", str(folder.path), "--quiet")
     return Result.read(folder.path)
@@ -64,6 +81,12 @@ def _prepare_nodes(config: JobConfig, folder: RunDirectory, n_nodes: int) -> Non
         file.write_text(json.dumps(config.as_json()))
         place = ("-o", str(folder.path), "--nodes", str(n_nodes))
         run_command("submit", str(file), *place, "--on", "local", "--dry-run", "--quiet")
+    write_json(_given(folder), config.as_json())
+
+
+def _given(folder: RunDirectory) -> Path:
+    """File with the job as it was given to the call that prepared its nodes."""
+    return folder.batch / "given.json"
 
 
 def _run_nodes(folder: RunDirectory, client: Client, retries: int, quiet: bool) -> None:

@@ -14,7 +14,7 @@ from forkrun.base.durable import output_errors, write_bytes
 from forkrun.base.quantities import plural
 from forkrun.batch.shipping import ship_code
 from forkrun.config import Distribution, JobConfig, validate
-from forkrun.errors import ConfigError, OutputError
+from forkrun.errors import AlreadySubmittedError, ConfigError, OutputError
 from forkrun.index import FileIndex
 from forkrun.parent.again.keeping import Keeping
 from forkrun.parent.job import describe_job, write_found
@@ -82,7 +82,8 @@ def prepare_nodes(config: JobConfig, split: Split) -> NodesJob:
     problems."""
     _check_can_be_split(config)
     config, index = index_input(config)
-    n_events = _n_events(config, index)
+    given = JobInput.of(config, index)
+    n_events = select_events(config, given.ranges, given.mask).n_events
     n_nodes = split.count(n_events)
     job = prepare(_for_nodes(config, n_nodes, n_events), index=index, is_on_nodes=True)
     return NodesJob(job, node_borders(job.plan.units, n_nodes), index)
@@ -99,11 +100,6 @@ def _check_can_be_split(config: JobConfig) -> None:
         problems.append("source.only selects single events, a job for one node: forkrun run")
     if problems:
         raise ConfigError([f"submit: {problem}" for problem in problems])
-
-
-def _n_events(config: JobConfig, index: Sequence[FileIndex]) -> int:
-    given = JobInput.of(config, index)
-    return select_events(config, given.ranges, given.mask).n_events
 
 
 def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
@@ -132,8 +128,10 @@ def write_nodes(folder: RunDirectory, planned: NodesJob, split: Split) -> tuple[
         check_can_begin(folder)
         whole = planned.job
         keeping = Keeping.of(folder, whole, force=whole.config.batch.makes_outputs_on_nodes)
-        if is_on_nodes(folder) and not _is_changed(folder, keeping):
-            raise _submitted(folder)
+        is_again = is_on_nodes(folder)
+        if is_again and not _is_changed(folder, keeping):
+            is_same = not differences(read_fingerprint(folder.fingerprint), whole.fingerprint)
+            raise _submitted(folder, AlreadySubmittedError if is_same else OutputError)
         if keeping.run.kept or keeping.run.parts:
             planned = _reduced(folder, planned, keeping, split)
         clear(folder, stored=False)
@@ -144,6 +142,8 @@ def write_nodes(folder: RunDirectory, planned: NodesJob, split: Split) -> tuple[
         _write_kept(folder, planned)
         shipped = ship_code(folder, whole.fingerprint)
         describe_job(folder, replace(planned.job, fingerprint=shipped), keeping)
+    if is_again and whole.config.batch.makes_outputs_on_nodes:
+        return planned, 'computing all results again (batch.outputs = "on nodes" keeps none)'
     return planned, keeping.text if keeping.before else ""
 
 
@@ -192,8 +192,8 @@ def check_can_submit(folder: RunDirectory) -> None:
             check_can_begin(folder)
 
 
-def _submitted(folder: RunDirectory) -> OutputError:
-    return OutputError(
+def _submitted(folder: RunDirectory, kind: type[OutputError] = OutputError) -> OutputError:
+    return kind(
         f"{folder.path}: this job has been submitted already; forkrun status"
         f" {folder.quoted} shows its progress, forkrun resubmit submits unfinished"
         " nodes"

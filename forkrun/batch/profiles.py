@@ -25,12 +25,8 @@ def profiles_file() -> Path:
 def with_profile(config: JobConfig, name: str | None) -> JobConfig:
     """The configuration with a profile's values as defaults of its own [batch]; without a name, the
     profile `default`, if it exists. Raises ConfigError."""
-    given = {**_values(name), **_own(config.batch)}
-    return config.replaced({"batch": BatchConfig.checked(given)})
-
-
-def _own(batch: BatchConfig) -> dict[str, Any]:
-    return {key: getattr(batch, key) for key in batch.given_keys}
+    own = {key: getattr(config.batch, key) for key in config.batch.given_keys}
+    return config.replaced({"batch": BatchConfig.checked({**_values(name), **own})})
 
 
 def _values(name: str | None) -> dict[str, Any]:

@@ -65,7 +65,8 @@ class Publisher:
         of a run, and the list of outputs."""
         files = [file for file in self._local.path.rglob("*") if file.is_file()]
         names = [file.relative_to(self._local.path) for file in files]
-        own = [name for name in names if name.parts[0] not in _APART and not _is_temporary(name)]
+        final = [name for name in names if not any(p.endswith(".part") for p in name.parts)]
+        own = [name for name in final if name.parts[0] not in _APART]
         last = (self._local.fingerprint.name, self._local.outputs_of_node.name)
         for name in sorted(own, key=lambda name: name.name in last):
             self._copy(name)
@@ -114,11 +115,6 @@ class Publisher:
                 if is_last:
                     raise
                 time.sleep(_WAIT_S)
-
-
-def _is_temporary(name: Path) -> bool:
-    """Whether the file, or a folder above it, has a temporary name."""
-    return any(part.endswith(".part") for part in name.parts)
 
 
 def _work(publisher: Publisher, lock: RunLock, every_s: float) -> None:

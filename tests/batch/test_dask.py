@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -15,9 +16,11 @@ from forkrun.base.durable import read_json
 from forkrun.batch.course import read_course
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.progress import read_progress
+from forkrun.rundir.results import RunResults
 from tests.batch.dask_cluster import processes
 from tests.batch.jobs import Job, problem_of
 from tests.batch.slurm_cluster import wait_long
+from tests.rundir.test_kept_results import HIST
 from tests.support.jobs import PATIENCE_S, environment, wait_for
 
 distributed = pytest.importorskip("distributed", reason="pip install forkrun[dask]")
@@ -48,10 +51,20 @@ def test_a_job_on_a_cluster_survives_a_worker_that_is_killed(
         killer.start()
         result = forkrun.load(job.file).run(cluster=client, nodes=3, output=run, quiet=True)
         killer.join()
-    assert sorted(result.outputs) == ["all", "skim"]
-    assert problem_of(run, job.truth) == ""
-    starts = [len(read_course(RunDirectory(run), number).starts) for number in range(3)]
-    assert sum(starts) > 3
+        assert sorted(result.outputs) == ["all", "skim"]
+        assert problem_of(run, job.truth) == ""
+        starts = [len(read_course(RunDirectory(run), number).starts) for number in range(3)]
+        assert sum(starts) > 3
+        for n_bins in (6, 3):
+            changed = json.loads(job.file.read_bytes())
+            axes = [{"bins": n_bins, "low": 0, "high": 6}]
+            changed["modules"].append({**HIST, "axes": axes})
+            changed["paths"]["counts"] = ["counts"]
+            changed_file = job.folder / "changed.json"
+            changed_file.write_text(json.dumps(changed))
+            result = forkrun.load(changed_file).run(cluster=client, output=run, quiet=True)
+            assert len(result.histograms["counts"].axes[0]) == n_bins
+        assert RunResults.read(RunDirectory(run)).keeps("output", "skim")
 
 
 def _about() -> dict[str, int]:
