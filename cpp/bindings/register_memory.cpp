@@ -46,6 +46,22 @@ py::typing::Optional<py::typing::Tuple<py::str, py::object>> first_change(
   return py::make_tuple(change.label, py::reinterpret_borrow<py::object>(change.container));
 }
 
+/// Takes no references: in a forked process, those would copy the memory of all values.
+bool holds_functions_of(const py::typing::Dict<py::str, py::object>& names,
+                        const py::typing::Set<py::str>& homes) {
+  static PyObject* const name = PyUnicode_InternFromString("__name__");
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  for (Py_ssize_t place = 0; PyDict_Next(names.ptr(), &place, &key, &value) != 0;) {
+    PyObject* const home =
+        PyFunction_Check(value) ? PyDict_GetItem(PyFunction_GET_GLOBALS(value), name) : nullptr;
+    if (home != nullptr && PyUnicode_Check(home) && PySet_Contains(homes.ptr(), home) == 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void register_memory(py::module_& module) {
@@ -64,6 +80,8 @@ were mortal. Only with HAS_IMMORTAL_OBJECTS.)");
   module.def(
       "make_program_immortal", [] { return as_tuple(make_program_immortal()); },
       "The same with modules, classes, functions, and everything they hold; not running code.");
+  module.def("holds_functions_of", &holds_functions_of, py::arg("names"), py::arg("homes"),
+             "Whether a value of the dict is a function of a module with one of these names.");
   module.def("take_free_blocks", &take_free_blocks,
              "Fills the holes between Python's small objects, for ever; returns the bytes taken.");
   module.def("trim_heap", &trim_heap,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from forkrun import _core
 from forkrun.base.user_code.installed import is_installed
 from forkrun.modules.program.encoded import importable
 
@@ -130,10 +131,9 @@ def put_into_libraries() -> list[tuple[str, Any]]:
     modules = [*sys.modules.items()]
     own = {"__main__", *(home for home, _ in modules if own_file(home))}
     for home, module in modules:
-        if isinstance(module, ModuleType) and module is not program and home not in own:
-            functions = [each for each in vars(module).values() if type(each) is FunctionType]
-            if any(each.__globals__.get("__name__") in own for each in functions):
-                found += _patched(home, module, FunctionType)
+        is_library = isinstance(module, ModuleType) and module is not program and home not in own
+        if is_library and _core.holds_functions_of(vars(module), own):
+            found += _patched(home, module, FunctionType)
     if arrays := sys.modules.get("awkward.highlevel"):
         found += _patched("awkward.highlevel", arrays, type)
     behaviors = getattr(sys.modules.get("awkward"), "behavior", {})
