@@ -161,7 +161,7 @@ def test_they_are_at_most_68_lines_without_toml() -> None:
     assert len((folder / "queries.py").read_text().splitlines()) <= 68
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "sample.root"
     shape = ["--events", 2000, "--runs", 1, "--lumis", 2]

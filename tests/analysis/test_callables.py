@@ -190,7 +190,7 @@ CHANGED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_with_another_helper_is_computed_again(folder: Path) -> None:
     code, _, err = run(folder, KINDS + USED, "1")
     assert code == 0, err

@@ -116,7 +116,7 @@ def compared(file: Path, groups: list[list[str]]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_integers_of_any_types_are_computed_as_rdataframe_does(file: Path) -> None:
     groups = [[f"a_{one} {operator} b_{other}" for one, other in PAIRS] for operator in OPERATORS]
     compared(file / "numbers.root", groups)

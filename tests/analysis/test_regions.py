@@ -80,7 +80,7 @@ def test_outputs_have_the_events_of_the_plain_program(
             assert found.array(library="np").tolist() == events
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_program_gives_the_same_bytes_on_three_nodes(
     folder: Path, here: forkrun.Result
 ) -> None:

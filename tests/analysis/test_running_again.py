@@ -21,7 +21,7 @@ from forkrun.rundir.results import CUTFLOW, RunResults
 from tests.support.edits import Program
 from tests.support.jobs import Ended, environment, forkrun, program
 
-N_EDITS = int(os.environ.get("FORKRUN_EDITS", "12"))
+N_EDITS = int(os.environ.get("FORKRUN_EDITS", "6"))
 """Edits of the random test."""
 SEED = 293772989
 """Of the edits, unless FORKRUN_SEED or FORKRUN_EDITS is set."""

@@ -220,7 +220,7 @@ def test_only_some_events_weigh_what_they_weigh_among_all(folder: Path) -> None:
     assert yield_of(job) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_weigh_as_one_machine_does(folder: Path) -> None:
     files = [write("a.root", range(40)), write("b.root", [*range(30, 70), 69])]
     job = job_of(files, duplicates="drop", max_events=60)
@@ -238,7 +238,7 @@ def test_nodes_weigh_as_one_machine_does(folder: Path) -> None:
     assert y.values(flow=True).sum() == pytest.approx(EXPECTED, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_events_that_are_skipped_late_are_a_warning(folder: Path) -> None:
     job = job_of([write("a.root", range(3000))]).configure(recovery={"on_bad_event": "skip"})
 

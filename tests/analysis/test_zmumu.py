@@ -34,7 +34,7 @@ def result(folder: Path, real_data: Path) -> forkrun.Result:
     return forkrun.Result.read(folder / "zmumu-run")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_bins_of_all_datasets_and_variations_are_equal(
     result: forkrun.Result, real_data: Path
 ) -> None:

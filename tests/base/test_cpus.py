@@ -29,7 +29,7 @@ def test_a_process_that_shares_a_cpu_with_others_is_slow() -> None:
         for _ in others:
             os.read(reading, 1)  # it computes by now
         share = CpuShare()
-        compute(0.3)
+        compute(0.1)
         slow = share.slowness()
         for other in others:
             os.kill(other, 9)
@@ -44,15 +44,15 @@ def test_a_process_that_sleeps_is_not_slow() -> None:
     reading, writing = os.pipe()
     other = os.fork()
     if other == 0:
-        compute(1.0)
+        compute(0.5)
         os.write(writing, str(time.monotonic()).encode())
         os._exit(0)
     begin_s, share = time.monotonic(), CpuShare()
     awake_s = time.monotonic() - begin_s
     done_s = float(os.read(reading, 100))
-    compute(0.1)
-    awake_s += time.monotonic() - done_s  # more than 0.1 s where others compute as well
-    assert share.slowness() < (awake_s + 0.1) / 0.1  # with the time asleep 10 more
+    compute(0.05)
+    awake_s += time.monotonic() - done_s  # more than 0.05 s where others compute as well
+    assert share.slowness() < (awake_s + 0.05) / 0.05  # with the time asleep 10 more
     os.waitpid(other, 0)
     os.close(reading)
     os.close(writing)

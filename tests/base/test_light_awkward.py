@@ -19,12 +19,18 @@ import awkward as ak
 def imported():
     return sorted({"fsspec", "pyarrow", "awkward._connect.pyarrow"} & sys.modules.keys())
 """
+_END = """
+import os
+sys.stdout.flush()
+os._exit(0)
+"""
+"""As commands end: threads of pyarrow sometimes abort a Python that tidies up."""
 
 
 def printed(folder: Path, text: str, path: Path | None = None) -> list[str]:
     """Lines that such a program prints."""
     more = {"PYTHONPATH": f"{path}:{environment()['PYTHONPATH']}"} if path else {}
-    command = [sys.executable, "-c", _BEGIN + text]
+    command = [sys.executable, "-c", _BEGIN + text + _END]
     ended = subprocess.run(
         command, cwd=folder, env=environment(**more), stdout=subprocess.PIPE, check=True, text=True
     )

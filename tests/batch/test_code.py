@@ -111,7 +111,7 @@ def test_a_copy_that_was_damaged_is_not_run(job: CodeJob) -> None:
     assert "helper.py is damaged" in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_missing_can_be_processed_with_mended_code(job: CodeJob) -> None:
     run = job.submit("run")
     job.node(run, 0)
@@ -138,7 +138,7 @@ def test_what_is_missing_can_be_processed_with_mended_code(job: CodeJob) -> None
     assert output_digests(run) != job.run("old")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_node_that_was_begun_goes_on_with_mended_code(job: CodeJob) -> None:
     run = job.submit("run")
     job.node(run, 0)

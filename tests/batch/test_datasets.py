@@ -121,7 +121,7 @@ def submit(file: Path, run: Path, *options: object) -> Ended:
     return Job(run.parent, file, {}).submit(run, "--dry-run", *options)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_branches_that_some_files_lack_are_filled_on_nodes_that_have_no_other_files(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -37,7 +37,7 @@ def plan_of(files: list[list[int]], first_lumi: int, most: int) -> Plan:
     return make_plan(default_config([("forking.max_unit_events", most)]), index)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(Sizes, Sizes, st.integers(5, 100))
 def test_what_was_planned_keeps_its_place(
     before: list[list[int]], more: list[list[int]], most: int
@@ -115,7 +115,7 @@ def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: J
     assert "no new files" in _extend(job, run).out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_files_without_ids_are_lumis_by_their_place_in_the_whole_input(tmp_path: Path) -> None:
     for name, first in (("a", 1), ("b", 11)):
         write_events(tmp_path / f"{name}.root", [(1, 1, 10)], first)

@@ -75,7 +75,7 @@ def test_nodes_make_columns_of_the_types_that_were_found_out_when_they_were_subm
     assert status_of(run)["collected"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_that_grows_keeps_what_was_found_out(job: Job) -> None:
     described = json.loads(job.file.read_bytes())
     files = described["source"]["files"]

@@ -65,7 +65,7 @@ def test_nodes_read_their_entries_of_friends_with_the_bytes_of_one_node(tmp_path
     assert finish(tmp_path, "run", 4) == of_one_node(config)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_friends_are_copied_to_scratch_with_the_input(tmp_path: Path) -> None:
     write_files(tmp_path, range(3))
     log = tmp_path / "copied"
@@ -110,7 +110,7 @@ def test_a_friend_of_other_events_is_refused_as_on_one_node(tmp_path: Path) -> N
     assert said[0] in many.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_new_files_come_with_new_files_of_friends(tmp_path: Path) -> None:
     write_files(tmp_path, range(2))
     config = write_job(tmp_path, write_friends(tmp_path, 2)[:1])

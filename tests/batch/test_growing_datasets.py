@@ -70,7 +70,7 @@ def test_new_files_of_any_dataset_give_the_bytes_of_one_job(
     assert everything(tmp_path / "run") == fresh(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_longer_lists_of_datasets_give_the_bytes_of_one_job(tmp_path: Path) -> None:
     make(tmp_path, "data_1", "dy_1", "tt_1", "data_2", "tt_2")
     job(tmp_path, {"data": ["data_1.root"], "dy": ["dy_1.root"], "tt": ["tt_1.root"]})
@@ -125,7 +125,7 @@ def test_files_move_to_no_other_dataset_and_datasets_stay_as_they_are(tmp_path: 
     assert "only the input may grow; what has changed: datasets: dy" in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_datasets_of_a_pattern_are_submitted_resubmitted_and_resumed(tmp_path: Path) -> None:
     make(tmp_path, "data_1", "dy_1", "tt_1")
     job(tmp_path, PATTERNS)

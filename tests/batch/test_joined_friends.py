@@ -68,7 +68,7 @@ def test_a_friend_that_has_changed_is_refused_by_the_nodes_that_read_it(tmp_path
     assert f'have changed: input: friend "Friend" in {tmp_path}/part-2.root' in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_new_files_come_with_new_files_of_friends(tmp_path: Path) -> None:
     write_files(tmp_path, range(2))
     files = write_parts(tmp_path, np.arange(200, 0, -1), 2)
@@ -96,7 +96,7 @@ def test_events_that_were_filled_do_not_get_partners_later(tmp_path: Path) -> No
     assert f"{last} would be a friend of {tmp_path}/1.root" in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_children_and_scattered_lumis_give_the_same_bytes(tmp_path: Path) -> None:
     """Lumis in one piece: a block has pieces of files, with partners anywhere in the friend."""
     lumis = [(1, 1 + n % 3, 10) for n in range(12)]

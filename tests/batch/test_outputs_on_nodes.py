@@ -154,7 +154,7 @@ def test_outputs_have_the_events_and_rows_of_one_node_and_are_joined_without_the
     assert not list((tmp_path / "run").glob("nodes/*/output"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_rntuple_has_the_events_of_one_node(tmp_path: Path) -> None:
     tree = write_input(tmp_path, 2)
     files = []
@@ -196,7 +196,7 @@ def test_lcio_has_the_bytes_of_one_node(tmp_path: Path) -> None:
     assert collected(tmp_path / "run") == one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_lumis_that_several_nodes_have_are_in_one_file_each(tmp_path: Path) -> None:
     """They are scattered over files of which the last comes first, and gathered; rows beside events
     stay in the order of the files."""
@@ -245,7 +245,7 @@ def test_each_dataset_has_what_it_has_on_one_node(
         assert content(tmp_path / "run") == one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_trees_that_go_with_the_events_are_joined_with_them(tmp_path: Path) -> None:
     config = job_with_trees(
         tmp_path, two_files(tmp_path), forking={"children": 1, "max_unit_events": 20}
@@ -257,7 +257,7 @@ def test_trees_that_go_with_the_events_are_joined_with_them(tmp_path: Path) -> N
     assert collected(tmp_path / "run") == one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_friends_are_read_by_nodes(tmp_path: Path) -> None:
     write_files(tmp_path, range(3))
     config = job_with_friends(tmp_path, write_friends(tmp_path, 3))
@@ -267,7 +267,7 @@ def test_friends_are_read_by_nodes(tmp_path: Path) -> None:
     assert collected(tmp_path / "run") == one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bytes_depend_on_the_nodes_alone(tmp_path: Path) -> None:
     """Neither on children and threads, nor on tries, nor on where nodes work."""
     config = write_skim(tmp_path, write_input(tmp_path, 3))
@@ -340,7 +340,7 @@ def test_a_node_with_a_damaged_output_makes_it_again(done: Done) -> None:
     assert collected(run) == done.one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_there_is_joined_without_nodes_that_are_not_done(tmp_path: Path) -> None:
     """A node whose units are done, and not its outputs, is not done."""
     config, run = write_skim(tmp_path, write_input(tmp_path, 3)), tmp_path / "run"
@@ -368,7 +368,7 @@ def test_commits_that_do_not_hold_any_more_are_processed_and_put_out_again(done:
     assert collected(run) == done.one
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_new_files_are_joined_behind_what_nodes_have_made(tmp_path: Path) -> None:
     files = write_input(tmp_path, 2)
     run, config = tmp_path / "run", write_skim(tmp_path, files[:1])

@@ -182,7 +182,7 @@ def test_of_a_collected_job_the_records_of_its_nodes_are_one_file(job: Job) -> N
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_node_of_a_collected_job_works_again_with_its_records(job: Job) -> None:
     run = job.folder / "again"
     assert job.submit(run, "--nodes", 2).code == 0
@@ -265,7 +265,7 @@ def test_a_node_packs_nothing_while_its_job_is_collected_in_parts(job: Job) -> N
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_part_of_the_outputs_waits_for_a_node_that_packs(job: Job) -> None:
     run = job.folder / "waits"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0

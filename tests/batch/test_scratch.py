@@ -69,7 +69,7 @@ def test_a_node_whose_processes_are_all_killed_goes_on_with_what_was_published(
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_disk_says_so_and_another_node_goes_on_with_what_was_published(
     job: Job, tmp_path: Path
 ) -> None:

@@ -192,7 +192,7 @@ def test_functions_in_the_place_of_a_link_are_not_run(folder: Path) -> None:
     assert "a symbolic link is not followed here" in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_new_files_are_added_from_python_with_the_same_functions(folder: Path) -> None:
     job_here().submit("local", nodes=2, output="run", dry_run=True, **QUIET)
     nodes_of(folder / "run", 2)
@@ -202,6 +202,7 @@ def test_new_files_are_added_from_python_with_the_same_functions(folder: Path) -
     assert made.collect(**QUIET).histograms["event"].sum().value == 110
 
 
+@pytest.mark.long
 def test_other_functions_add_no_files(folder: Path) -> None:
     submitted(folder)
     write_events(folder / "3.root", [(2, 1, 10)], 121)
@@ -212,7 +213,7 @@ def test_other_functions_add_no_files(folder: Path) -> None:
         other.submit("local", output="run", extend=True, dry_run=True, **QUIET)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_missing_nodes_are_given_the_functions_of_now(folder: Path) -> None:
     made = forkrun.Job("*.root", name="here")
 
@@ -264,7 +265,7 @@ def test_a_run_directory_without_nodes_is_no_submission(folder: Path) -> None:
         forkrun.Submission.read("one")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_loaded_configuration_is_submitted_as_well(folder: Path) -> None:
     (folder / "job.toml").write_text(
         '[source]\nfiles = ["0.root"]\n[[outputs]]\nlabel = "all"\n[job]\nname = "toml"\n'

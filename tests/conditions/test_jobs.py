@@ -158,6 +158,7 @@ def test_a_run_can_go_on_only_with_the_payloads_of_its_index_file(
     assert f"what has changed: conditions: {file}" in ended.err
 
 
+@pytest.mark.long
 def test_a_finished_run_with_another_payload_is_computed_again(
     events: Path, tmp_path: Path
 ) -> None:

@@ -193,7 +193,7 @@ def test_a_column_of_events_is_not_taken_for_the_sum_of_a_file(
     assert "has no tree Runs with genEventSumw; give sum_of_weights of the dataset" in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_results_in_blocks_of_several_sizes_are_compared(
     tmp_path: Path, package: dict[str, str]
 ) -> None:

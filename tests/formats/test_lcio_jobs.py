@@ -340,7 +340,7 @@ def test_events_that_a_file_has_twice_are_found(tmp_path: Path) -> None:
     assert ids_of(tmp_path / "dropped/output/all.slcio") == [(1, n) for n in range(4)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_results_in_blocks_of_several_sizes_are_compared(tmp_path: Path) -> None:
     write_events(tmp_path / "a.slcio", {1: range(4), 2: range(3)})
     ended = done(tmp_path, "check", job(tmp_path, {"label": "all"}), "--blocks")

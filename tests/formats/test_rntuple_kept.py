@@ -51,7 +51,7 @@ def write_large_clusters(path: Path) -> None:
             file["Events"].extend(part) if first else file.mkrntuple("Events", part)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pages_of_large_clusters_are_copied_as_they_are(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     made = skim(tmp_path / "in.root", "Events")
@@ -137,7 +137,7 @@ def test_small_clusters_are_kept_whole_behind_events_of_others(tmp_path: Path) -
     assert kept == {name: [values[i] for i in wanted] for name, values in read.items()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kept_pages_are_the_same_for_any_children_threads_and_units(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     digests = set()
@@ -151,7 +151,7 @@ def test_kept_pages_are_the_same_for_any_children_threads_and_units(tmp_path: Pa
     assert len(digests) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_kept_pages_are_the_same_on_nodes_and_when_a_child_is_killed(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     settings = ("--children", 2, "--set", "forking.max_unit_events=20000")

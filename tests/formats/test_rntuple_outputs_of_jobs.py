@@ -78,7 +78,7 @@ def test_of_datasets_variations_and_friends_as_trees_have_them(folder: Path) -> 
             assert found[name] == column, name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_bytes_when_a_child_was_killed(folder: Path) -> None:
     killed = run(folder, "killed", "rntuple", 2, dies=True)
     assert "died (killed by signal 9" in (killed / "report.txt").read_text()

@@ -42,6 +42,7 @@ def plain_run(folder: Path) -> dict[str, str]:
     return output_digests(folder / "plain")
 
 
+@pytest.mark.long
 def test_a_job_that_is_killed_is_brought_to_its_end(tmp_path: Path) -> None:
     skim_job(tmp_path, write_files(tmp_path, "a", "b"), forking={"max_unit_events": 50})
     kill = [{"fault": "kill_parent", "at": "after_ledger", "unit": 3}]
@@ -65,7 +66,7 @@ def test_children_share_a_cluster_that_is_the_whole_file(tmp_path: Path) -> None
     assert output_digests(tmp_path / "run") == plain_run(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_give_the_bytes_of_one_run_also_when_files_were_added(tmp_path: Path) -> None:
     files = write_files(tmp_path, "a", "b")
     submit = ("submit", "job.json", "--on", "local", "-o", "run", "--dry-run")

@@ -406,7 +406,7 @@ def test_an_empty_histogram_takes_no_room_in_a_file(tmp_path: Path) -> None:
     assert (read.sums.sum(), summed.sums[0].sum()) == (0.1 + 0.1 * 0.1, 0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_writes_the_same_bytes_for_any_blocks_units_and_children(tmp_path: Path) -> None:
     events = write_events(tmp_path / "in.root", [(1, lumi, 40) for lumi in range(1, 6)])
     digests = set()

@@ -287,7 +287,7 @@ def test_a_unit_has_only_the_categories_that_were_filled_in_it() -> None:
     assert first.sums.tolist() == [[0, 2]]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "distribution", ["guided", pytest.param("contiguous", marks=pytest.mark.long)]
 )

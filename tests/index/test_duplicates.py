@@ -141,7 +141,7 @@ def test_events_that_are_in_two_files_are_named_once(tmp_path: Path) -> None:
     assert text in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_dropped_events_are_counted_and_outputs_are_the_same_for_any_children(
     tmp_path: Path,
 ) -> None:
@@ -168,7 +168,7 @@ def test_dropped_events_are_counted_and_outputs_are_the_same_for_any_children(
     assert ids_of(tmp_path / "x/output/events.root") == [(1, 1, 9)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_drop_the_same_events(tmp_path: Path) -> None:
     a = write_events(tmp_path / "a.root", [(1, n, 10) for n in range(1, 9)])
     b = write_events(tmp_path / "b.root", [(1, n, 10) for n in range(3, 9)], first_event=25)

@@ -233,6 +233,7 @@ def test_a_run_is_not_resumed_with_a_friend_that_has_changed(tmp_path: Path) -> 
     assert f'friend "Friend" in {tmp_path}/fb.root' in ended.err
 
 
+@pytest.mark.long
 def test_a_finished_run_with_a_friend_that_has_changed_is_computed_again(tmp_path: Path) -> None:
     config = job(tmp_path, two_files(tmp_path), both(tmp_path))
     assert forkrun("run", config, "-o", "run", cwd=tmp_path).code == 0

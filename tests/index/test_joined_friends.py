@@ -87,7 +87,7 @@ def test_entries_in_any_order_are_those_of_the_same_event(tmp_path: Path, as_ntu
     assert events.hits.tolist() == [[float(n)] * (n % 10) for n in range(1, 151)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_bytes_are_those_of_any_children_and_blocks(tmp_path: Path) -> None:
     events = shuffled()
     files = [friend_of(tmp_path, events[:60]), friend_of(tmp_path, events[60:130], "g.root")]
@@ -306,6 +306,7 @@ def test_a_run_is_not_resumed_with_a_friend_that_has_changed(tmp_path: Path) -> 
     assert f'friend "Friend" in {tmp_path}/f.root' in ended.err
 
 
+@pytest.mark.long
 def test_a_finished_run_with_a_friend_that_has_changed_is_computed_again(tmp_path: Path) -> None:
     run_job(tmp_path, joined(friend_of(tmp_path, shuffled())))
     twice = 4.0 * shuffled(2)

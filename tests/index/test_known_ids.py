@@ -83,7 +83,7 @@ def test_ids_of_each_known_format_are_found(tmp_path: Path, name: str, lists: bo
     assert ("no ids: each file is a lumi of run 1" in str(job.columns())) == (not any(known))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_files_of_experiments_have_the_ids_that_uproot_reads(
     real_data: Path, tmp_path: Path
 ) -> None:
@@ -162,7 +162,7 @@ def test_an_event_with_two_numbers_is_named(tmp_path: Path) -> None:
         forkrun.Job(path).check()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_process_files_of_known_formats(tmp_path: Path) -> None:
     known = KNOWN_IDS["EDM4hep"]
     for number, name in enumerate("ab"):

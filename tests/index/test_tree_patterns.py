@@ -89,7 +89,7 @@ def test_trees_of_a_pattern_are_one_sequence_of_events(tmp_path: Path) -> None:
         assert twice["more/y"].array().tolist() == (2.0 * made.event).tolist() * 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_and_names_in_outputs(tmp_path: Path) -> None:
     files = [write_folders(tmp_path / "a.root", 1), write_folders(tmp_path / "b.root", 71)]
     source = {"trees_with_events": "more", "tree_in_outputs": "out/Events"}

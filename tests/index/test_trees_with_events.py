@@ -78,7 +78,7 @@ def same(one: ak.Array, other: ak.Array) -> bool:
     return bool(one.fields == other.fields and one.to_list() == other.to_list())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_trees_are_skimmed_with_the_events_for_any_children_and_blocks(tmp_path: Path) -> None:
     files = two_files(tmp_path)
     config = job(tmp_path, files)
@@ -345,7 +345,7 @@ def test_modules_read_trees_and_other_events_in_them_are_refused(tmp_path: Path)
     assert 'tree "Other" has other events than' in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_outputs_with_trees_are_merged_as_other_files_are(tmp_path: Path) -> None:
     first, second = two_files(tmp_path)
     skims = []
@@ -361,7 +361,7 @@ def test_outputs_with_trees_are_merged_as_other_files_are(tmp_path: Path) -> Non
             assert one[tree].arrays().to_list() == other[tree].arrays().to_list()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_child_and_a_merge_done_again_leave_the_same_bytes(tmp_path: Path) -> None:
     config = job(tmp_path, two_files(tmp_path), forking={"max_unit_events": 20, "children": 2})
     whole = of_one_node(config)

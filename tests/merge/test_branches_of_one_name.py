@@ -43,7 +43,7 @@ def test_the_file_has_different_values_in_them(file: Path) -> None:
     assert [text for text in entry if text[:3] == "old"] == ["old:7 0", "old:7 1"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_skims_keep_each_of_them(file: Path, tmp_path: Path) -> None:
     outputs = skim(tmp_path, {"files": [str(file)]}, keep=["*"])
     before = entries_of(file)

@@ -54,7 +54,7 @@ def test_rows_are_those_of_the_root_file_in_its_order(tmp_path: Path) -> None:
     assert str(schema.field("event").type) == "uint64"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bytes_are_the_same_for_any_children_and_it_is_made_again_if_it_is_lost(
     tmp_path: Path,
 ) -> None:

@@ -220,7 +220,13 @@ class Done:
     left: Left
 
 
-@pytest.fixture(scope="module", params=JOBS)
+QUICK = ("two threads a child", "a killed child", "resumed")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[each if each in QUICK else pytest.param(each, marks=pytest.mark.long) for each in JOBS],
+)
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
     folder = tmp_path_factory.mktemp("figures")
     run = JOBS[request.param](folder / "job")

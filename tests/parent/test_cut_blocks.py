@@ -93,7 +93,7 @@ WAYS: dict[str, list[object]] = {
 }
 
 
-QUICK = ("here", "a block an event", "threads", "turns")
+QUICK = ("a block an event", "turns")
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_outputs_are_the_same_bytes_whoever_sees_what(
         assert found == whole, name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_counted_until_a_lumi_ends_is_committed_with_its_events(tmp_path: Path) -> None:
     """Also of a lumi of which a child had committed a part before it was killed."""
     job_of(tmp_path, forking={"min_unit_events": 1})

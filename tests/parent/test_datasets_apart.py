@@ -95,7 +95,7 @@ CUTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bytes_are_the_same_however_the_job_is_cut(folder: Path) -> None:
     one = job("one").configure(source={"order": "lumi"}).run(children=0, **QUIET)
     for number, sections in enumerate(CUTS):
@@ -104,7 +104,7 @@ def test_bytes_are_the_same_however_the_job_is_cut(folder: Path) -> None:
         assert files_in(one.output("skim")) == files_in(other.output("skim")), sections
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_dataset_alone_gives_the_same_file(folder: Path) -> None:
     whole = job("whole", SIMULATION).run(children=2, **QUIET)
     for name in SIMULATION:
@@ -115,7 +115,7 @@ def test_a_dataset_alone_gives_the_same_file(folder: Path) -> None:
         }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_friends_parquet_variations_and_lumis_are_apart_as_well(folder: Path) -> None:
     import pyarrow.parquet as pq
 
@@ -155,7 +155,7 @@ def test_a_dataset_without_events_has_a_file_with_all_branches(folder: Path) -> 
     assert events_of(result.output("skim", "b")) == expected("b")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_killed_job_and_its_merge_go_on_with_the_same_bytes(folder: Path) -> None:
     made = job("job").configure(forking={"max_unit_events": 20})
     whole = made.run(output=folder / "whole", children=2, **QUIET)
@@ -168,7 +168,7 @@ def test_a_killed_job_and_its_merge_go_on_with_the_same_bytes(folder: Path) -> N
     assert files_in(folder / "killed" / "output") == files_in(whole.run_directory / "output")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_and_merges_in_parts_give_the_same_bytes(folder: Path) -> None:
     made = job("job", SIMULATION, compression="zstd:1").configure(forking={"max_unit_events": 20})
     made.output("all", parquet=True)

@@ -150,7 +150,7 @@ def test_so_it_is_in_all_formats(folder: Path, of_input: str, format: str) -> No
         assert has_generator or (its == [1.0] * 45 and "genWeight" not in held)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_dataset_alone_gives_the_same_bytes_however_the_job_is_cut(folder: Path) -> None:
     """Without modules that name what data does not have."""
     made = forkrun.Job(DATASETS, name="both").filter("event % 2 == 0", label="even").output("skim")
@@ -163,7 +163,7 @@ def test_a_dataset_alone_gives_the_same_bytes_however_the_job_is_cut(folder: Pat
         assert file.read_bytes() == both.output("skim", name).read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_make_the_same_files(folder: Path) -> None:
     (folder / "analysis.py").write_text(
         "import forkrun\n"
@@ -275,6 +275,7 @@ def test_a_pattern_that_makes_an_index_point_to_an_object_is_a_warning(folder: P
     assert "first object" not in ended.out + ended.err
 
 
+@pytest.mark.long
 def test_variations_and_friends_are_apart_as_well(folder: Path) -> None:
     write(folder / "fdata.root", 0, N["data"], [*IDS, "Muon_code"])
     write(folder / "fmc.root", 1000, N["mc"], [*IDS, "Muon_code"])

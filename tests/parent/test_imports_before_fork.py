@@ -229,7 +229,7 @@ def of_job(folder: Path, job: dict[str, Any]) -> tuple[int, set[str]]:
     return imported_by_children(folder, "-m", "forkrun", "run", file, "-o", "run", "-q")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nor_do_children_with_conditions(tmp_path: Path, events: Path) -> None:
     pytest.importorskip("onnxruntime")
     write_correction(pytest.importorskip("correctionlib.schemav2"), tmp_path / "c.json", 1.25)
@@ -254,7 +254,7 @@ def test_nor_do_those_of_the_examples(tmp_path: Path, events: Path, name: str) -
     assert imported_by_children(tmp_path, *command) == (2, set())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nor_do_those_that_read_lcio(tmp_path: Path) -> None:
     assert forkrun("sample", "e.slcio", "--events", 40, cwd=tmp_path).code == 0
     program = Path(__file__).parents[2] / "configs" / "lcio" / "recoil.py"

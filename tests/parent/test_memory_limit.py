@@ -69,6 +69,7 @@ def ended(folder: Path, file: Path, n_burners: int = 0) -> tuple[Ended, Watch]:
 
 
 @pytest.mark.own_process
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("n_children", "megabytes", "seconds", "n_burners"),
     [

@@ -162,7 +162,7 @@ def test_an_event_of_a_unit_that_is_done_again_gets_its_numbers(
     assert drawn(read(tmp_path / "run/output/events.root")) == right
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_that_is_resumed_with_more_children_gets_the_numbers(
     sample: Path, right: list[Any], tmp_path: Path
 ) -> None:

@@ -180,7 +180,7 @@ def test_time_zone_place_and_old_content_of_memory_do_not_matter(
     assert run(folder, full_job(moved), (2, 1, "tbb")) == first
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_real_file_gives_the_same_bytes(real_data: Path, tmp_path: Path) -> None:
     job = full_job([real_data / FILE])
     once = run(tmp_path, job, (1, 1, "tbb"))
@@ -189,7 +189,7 @@ def test_a_real_file_gives_the_same_bytes(real_data: Path, tmp_path: Path) -> No
         assert run(tmp_path, job, variant, block_size=block_size) == once
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_objects_that_root_copies_give_the_same_bytes(tmp_path: Path) -> None:
     """Also in the process that merges what it wrote itself, where ROOT has met all classes."""
     file = write_odd_file(tmp_path / "odd.root", "zlib")

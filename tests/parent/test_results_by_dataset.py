@@ -367,7 +367,7 @@ def test_kills_a_stop_and_a_merge_again_change_nothing(
         assert everything(run) == everything(one)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nodes_say_together_what_one_says(folder: Path, tmp_path: Path, one: Path) -> None:
     file = write_job(tmp_path, described(folder, with_objects=False))
     shape = ("--on", "local", "--nodes", N_NODES, "--dry-run")

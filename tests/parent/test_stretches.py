@@ -146,7 +146,7 @@ def test_a_stretch_whose_child_is_killed_is_done_again(tmp_path: Path, moment: s
     assert report["events"]["n_events_read"] == N_EVENTS
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_is_resumed_with_another_number_of_children(tmp_path: Path) -> None:
     job = job_of(tmp_path)
     whole = run(tmp_path, "whole", "--children", 1)
@@ -183,6 +183,7 @@ def test_weights_that_are_not_finite_are_reported(tmp_path: Path) -> None:
     assert "histogram m/weights: 2 of the values summed are infinite or NaN" in text
 
 
+@pytest.mark.long
 def test_an_event_that_kills_is_found_in_a_stretch_of_hundreds_of_lumis(tmp_path: Path) -> None:
     events = write_events(tmp_path / "in.root", [(1, lumi, 4) for lumi in range(1, 401)])
     module = {"label": "m", "type": f"python:{MODULES}:Deadly", "params": {"event": 703}}

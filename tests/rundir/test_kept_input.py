@@ -320,7 +320,7 @@ def test_a_kill_loses_neither_kept_nor_new_events(tmp_path: Path, given: Input) 
     check_as_from_scratch(tmp_path, job)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_modules_with_callbacks_of_lumis_compute_other_input_as_a_whole(
     tmp_path: Path, given: Input
 ) -> None:
@@ -335,7 +335,7 @@ def test_modules_with_callbacks_of_lumis_compute_other_input_as_a_whole(
     check_as_from_scratch(tmp_path, given.job())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_changed_function_and_a_new_file_compute_what_each_concerns(
     tmp_path: Path, given: Input
 ) -> None:
@@ -350,7 +350,7 @@ def test_a_changed_function_and_a_new_file_compute_what_each_concerns(
     check_as_from_scratch(tmp_path, given.job())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_changes_of_the_input_give_the_bytes_of_a_run_from_scratch(
     tmp_path: Path, given: Input
 ) -> None:

@@ -240,7 +240,7 @@ def test_a_kill_in_the_second_run_loses_nothing(
     check_as_from_scratch(tmp_path, job)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_force_computes_everything(tmp_path: Path, job: dict[str, Any]) -> None:
     run(tmp_path, job, "-q")
     ended = run(tmp_path, job, "--force", "--explain")

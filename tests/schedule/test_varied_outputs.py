@@ -64,7 +64,7 @@ def test_outputs_of_variations_hold_what_a_job_of_the_variation_alone_would(tmp_
     assert trigger.weight.tolist() == (2 * nominal.weight).tolist()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bytes_are_the_same_for_any_layout_and_the_nominal_ones_those_without(
     tmp_path: Path,
 ) -> None:

@@ -99,7 +99,7 @@ def test_every_owner_of_private_memory_is_named(job: Path) -> None:
     assert (job.parent / "plots" / "unshared.svg").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_that_was_watched_can_be_asked_later(job: Path) -> None:
     settings = ("--set", "monitoring.unshared=true", "-o", "run", "--quiet")
     assert forkrun("run", job, *settings, cwd=job.parent).code == 0
@@ -173,7 +173,7 @@ def test_a_fit_shows_its_probes_and_what_it_chose_from(job: Path) -> None:
     assert found["chosen"] in found["rows"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_that_fits_nowhere_is_said_to(job: Path) -> None:
     options = ("--fit", "--fit-events", 50, "--cores", 1, "--memory", "20 MB")
     ended = forkrun("plan", job, *options, cwd=job.parent)
