@@ -257,9 +257,12 @@ class Kept(Struct, frozen=True, dict=True):
         n_before = int((units.last - units.first)[:number].sum())
         return n_before + first - int(units.first[number]), unit, file
 
-    def check(self, groups: Sequence[Group], read: EventDigest) -> None:
-        """Raises VerificationError unless the sums of each result are of all events, each once."""
+    def check(self, groups: Sequence[Group], read: EventDigest, skipped: EventDigest) -> None:
+        """Raises VerificationError unless the sums of each result are of all events, each once.
+        `skipped`: events that this run has left out, of those that it does not keep."""
         own = [(part.n_events, part.events) for group in groups if (part := group.part)]
+        own.append((skipped.count, skipped.hex))
+        read += skipped
         inputs = self.all.inputs
         kept_whole = frozenset(self.run.kept)
         for digest, parts in self.run.parts.items():

@@ -72,7 +72,7 @@ def merge_run(
             return MergeSummary(read.count, read.hex, outputs, 0)
         outputs = kept.with_outputs(outputs)
         groups = kept.groups(ordered, planned.units)
-        kept.check(groups, read + skipped)
+        kept.check(groups, read, skipped)
         totals, merged = kept.sums(groups, planned.units, planned.datasets)
         histograms = _write_histograms(folder, config, totals)
         n_bytes = _write_accumulators(folder, merged)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from forkrun.errors import EVENTS_LEFT_OUT
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.results import Store
@@ -194,6 +195,21 @@ def test_outputs_are_made_of_stored_and_new_events(
     has_numbers = outputs[0].get("datasets") == "together"  # of datasets, in a column
     assert n_processed(tmp_path) == (321 if has_numbers else 0)
     check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
+def test_an_event_that_is_left_out_does_not_spoil_kept_ones(tmp_path: Path, given: Input) -> None:
+    deadly = "def early(events):\n    if 7003 in events.event: raise ValueError\n"
+    (tmp_path / "own.py").write_text(OWN.replace("def early(events):\n", deadly))
+    job = {**given.job(), "recovery": {"on_bad_event": "skip"}}
+    run(tmp_path, job)
+    given.files["two"].append(given.new())
+    job["datasets"] = given.job()["datasets"]
+    for name in ("run", "scratch"):
+        ended = forkrun("run", write_job(tmp_path, job), "-o", name, "-q", cwd=tmp_path)
+        assert ended.code == EVENTS_LEFT_OUT, ended.err
+    assert n_processed(tmp_path) == 66
+    assert output_digests(tmp_path / "run") == output_digests(tmp_path / "scratch")
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from forkrun.histograms.parts import read_parts
 from forkrun.parent.again.digests import FORKRUN, JobResults
 from forkrun.parent.again.reduced import reduced_job
 from forkrun.parent.preparation import PreparedJob
-from forkrun.plan.cut import EventRow, Stretch, Stretches, cut_at
+from forkrun.plan.event_row import EventRow, Stretch, Stretches, cut_at
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import differences
 from forkrun.rundir.fingerprint import read_fingerprint
