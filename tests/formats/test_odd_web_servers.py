@@ -61,7 +61,7 @@ def run(folder: Path, file: str, env: dict[str, str] = LIMITS) -> Ended:
 
 
 @pytest.mark.slow
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("after", [2, 4, 8, 12])
 @pytest.mark.parametrize("by", ["longer", "middle"])
 def test_a_file_that_is_replaced_while_it_is_read_is_named_and_can_come_back(

@@ -78,7 +78,7 @@ FULL = [*map(float, range(30))]
 FULL2 = [*map(float, range(100, 130))]
 
 
-@pytest.mark.quick_cases(3)
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("kind", [*KINDS, "none"])
 @pytest.mark.parametrize(
     "place", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)]

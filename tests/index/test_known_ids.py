@@ -60,7 +60,7 @@ def ids_in(job: forkrun.Job, folder: Path) -> dict[str, list[int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(
     ("name", "lists"),
     [(name, False) for name in KNOWN_IDS] + [(name, True) for name in ("EDM4hep", "Delphes")],

@@ -102,7 +102,7 @@ def run(tmp_path: Path, file: Path, **output: object) -> int:
                  "-o", str(tmp_path / "run"), "--no-plots"])  # fmt: skip
 
 
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("output", [{}, {"paths": ["p"], "compression": "none"}])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_output_whose_baskets_are_exchanged_is_found(

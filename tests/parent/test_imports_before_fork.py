@@ -247,6 +247,7 @@ def test_nor_do_children_with_conditions(tmp_path: Path, events: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["nanoaod.toml", "nanoaod_cpp.toml", "smearing.toml"])
 def test_nor_do_those_of_the_examples(tmp_path: Path, events: Path, name: str) -> None:
     job = Path(__file__).parents[2] / "configs" / name

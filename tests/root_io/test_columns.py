@@ -73,7 +73,7 @@ def readable(path: Path) -> list[str]:
 RANGES = [(0, N_EVENTS), (17, 18), (40, 231), (299, 300), (5, 5)]
 
 
-@pytest.mark.quick_cases(8)
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize(("first", "last"), RANGES)
 def test_any_range_of_entries_reads_as_with_uproot(odd_file: Path, first: int, last: int) -> None:
     columns = _core.read_columns(str(odd_file), "Events", readable(odd_file), first, last)

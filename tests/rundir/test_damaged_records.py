@@ -120,7 +120,7 @@ def is_told_well(ended: Ended) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.quick_cases(4)
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("record", "key", "value", "command", "code"),
     [

@@ -42,7 +42,7 @@ def test_the_command_names_all_series() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.quick_cases(2)
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", list(SERIES))
 def test_each_series_is_a_job_of_so_many(name: str, tmp_path: Path) -> None:
     study = measure_growth([name], 4 / SERIES[name].most, tmp_path, 1, quiet=True)

@@ -184,7 +184,7 @@ def job_of_a_minute(children: int, lumi: int | None, cluster: int = 500) -> Synt
     return SyntheticInput(1, n_events // (lumi or n_events), lumi or n_events, cluster)
 
 
-@pytest.mark.quick_cases(5)
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(
     "children",
     [2, 8, pytest.param(32, marks=pytest.mark.long), pytest.param(256, marks=pytest.mark.slow)],
