@@ -71,15 +71,13 @@ def add_histograms(parts: Iterable[tuple[Sequence[Named], str]]) -> list[Named]:
 
 def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
     """Writes each histogram under MODULE/NAME; returns their number."""
-    contents = [_content(f"{module}/{name}", histogram) for module, name, histogram in histograms]
+    contents = [
+        (f"{module}/{name}", h.title, [_axis_content(axis) for axis in h.axes], str(h.storage),
+         _in_root(h), h.sparse)
+        for module, name, h in histograms
+    ]  # fmt: skip
     _core.write_histograms(str(path), contents)
     return len(contents)
-
-
-def _content(name: str, histogram: HistogramSums) -> tuple[Any, ...]:
-    """Histogram for the core: name, title, axes, storage, sums, whether it is sparse."""
-    axes, sums = [_axis_content(axis) for axis in histogram.axes], _in_root(histogram)
-    return name, histogram.title, axes, str(histogram.storage), sums, histogram.sparse
 
 
 def _axis_content(axis: HistogramAxis) -> tuple[Any, ...]:
@@ -91,12 +89,9 @@ def _axis_content(axis: HistogramAxis) -> tuple[Any, ...]:
 def _in_root(histogram: HistogramSums) -> npt.NDArray[np.float64]:
     """The sums with both flow bins on every axis, the first axis fastest."""
     pads: list[Any] = [
-        (int(not a.underflow), _n_missing_overflow(a)) for a in reversed(histogram.axes)
+        (int(not a.underflow), int(not a.overflow) + int(a.n_bins == 0))
+        for a in reversed(histogram.axes)
     ]
     if not any(map(any, pads)):
         return histogram.sums
     return np.ascontiguousarray(np.pad(histogram.sums, [(0, 0), *pads]))
-
-
-def _n_missing_overflow(axis: HistogramAxis) -> int:
-    return int(not axis.overflow) + int(axis.n_bins == 0)

@@ -62,23 +62,15 @@ def with_variations(taken: Sequence[Named], varied: Mapping[str, Sequence[str]])
     unchanged."""
     by_name = {(module, name): histogram for module, name, histogram in taken}
     calls = {varied_label(m, v) for m, names in varied.items() for v in names}
-    return [
-        (module, name, _together(module, name, varied[module], by_name))
-        if module in varied
-        else (module, name, histogram)
-        for module, name, histogram in taken
-        if module not in calls
-    ]
-
-
-def _together(
-    module: str,
-    name: str,
-    variations: Sequence[str],
-    taken: Mapping[tuple[str, str], HistogramSums],
-) -> HistogramSums:
-    label = {v: module if v == NOMINAL else varied_label(module, v) for v in variations}
-    return stacked(VARIATION, variations, {v: taken[label[v], name] for v in variations})
+    found = []
+    for module, name, histogram in taken:
+        if variations := varied.get(module):
+            label = {v: module if v == NOMINAL else varied_label(module, v) for v in variations}
+            parts = {v: by_name[label[v], name] for v in variations}
+            found.append((module, name, stacked(VARIATION, variations, parts)))
+        elif module not in calls:
+            found.append((module, name, histogram))
+    return found
 
 
 def axes_problems(
