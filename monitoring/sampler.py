@@ -28,6 +28,7 @@ from forkrun.base.durable import write_json
 from forkrun.base.json_lines import JsonLines
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.job_memory import JobMemory, Process, total_bytes
+from forkrun.monitoring.memory_kinds import MemoryKinds, Moment, note_kinds, read_kinds
 from forkrun.monitoring.process_reading import MAX_STOP_S, PROC, ProcessReading, read_process
 from forkrun.rundir.directory import RunDirectory
 
@@ -39,16 +40,19 @@ _LINES_PER_S = 10.0
 
 class SamplerSettings(Struct, frozen=True):
     """Sampling rate. Times in seconds; `max_cost` is a fraction of one CPU. `is_exact`: every
-    complete sample consists of simultaneous full readings, however long they take."""
+    complete sample consists of simultaneous full readings, however long they take. `by_kind`: also
+    reads the kinds of memory at the highest sums."""
 
     min_interval_s: float = 0.1
     max_cost: float = 0.006
     first_reading_s: float = 0.7
     readings_grant_s: float = 1.0
     estimates_grant_s: float = 0.1
+    kinds_grant_s: float = 0.1
     slice_s: float = 0.05
     max_stop_s: float = MAX_STOP_S
     is_exact: bool = False
+    by_kind: bool = False
 
 
 class _Budget:
@@ -105,7 +109,7 @@ class Sampler:
         proc: Path = PROC,
     ) -> None:
         """`proc`: root of the /proc tree; tests use recorded ones."""
-        self._run_dir = run_dir
+        self._run_dir, self._proc = run_dir, proc
         self._settings = settings or SamplerSettings()
         is_exact = self._settings.is_exact
         self._parent: Process = (None, os.getpid() if parent_pid is None else parent_pid)
@@ -116,6 +120,9 @@ class Sampler:
         rate = self._settings.max_cost if is_exact else self._settings.max_cost / 2
         self._readings = _Budget(self._settings.readings_grant_s, rate)
         self._estimates = _Budget(self._settings.estimates_grant_s, rate)
+        self._kinds = _Budget(self._settings.kinds_grant_s, rate)
+        self._at_peak: list[MemoryKinds] = []
+        self._kinds_bytes = 0.0
         self._left: list[Process] = []
         """Processes left to read in this round."""
         self._start_s: float | None = None
@@ -127,7 +134,7 @@ class Sampler:
     @property
     def cost_s(self) -> float:
         """CPU time [s] of sampling in the parent so far."""
-        return self._readings.spent_s + self._estimates.spent_s
+        return self._readings.spent_s + self._estimates.spent_s + self._kinds.spent_s
 
     def add_child(self, child: int, pid: int, now_s: float | None = None) -> None:
         """Follows a new child, or a new process with the same number."""
@@ -166,6 +173,7 @@ class Sampler:
         """Reads the parent alone at the first tick: children begin with its shared memory."""
         if self._start_s is None:
             self._start_s = self._readings.start_s = self._estimates.start_s = now_s
+            self._kinds.start_s = now_s
             write_json(RunDirectory(self._run_dir).host, describe_host())
             self._read_parent()
 
@@ -254,6 +262,8 @@ class Sampler:
         with self._estimates.spending():
             self._write(now_s, self.memory.readings(), {})
         self._lines.close()
+        if self._at_peak:
+            note_kinds(self._run_dir, self._at_peak)
         elapsed_s = now_s - (self._start_s or now_s)
         stop_s = self.memory.longest_stop_s
         cost = sampler_cost(self.cost_s, elapsed_s, self._n_samples, stop_s)
@@ -268,10 +278,22 @@ class Sampler:
             [_line(now_s, *process, reading, done, among) for process, reading in readings.items()]
         )
         total = sum(reading.pss_bytes for reading in readings.values())
+        if self._settings.by_kind:
+            self._read_kinds(total, now_s)
         self._highest_bytes = max(self._highest_bytes, total)
         self._written_s = now_s
         self._n_complete += 1
         self._n_samples += len(readings)
+
+    def _read_kinds(self, total: int, now_s: float) -> None:
+        """Reads the kinds of memory if there is more of it than at the last time."""
+        if total < _HIGHER * self._kinds_bytes or self._kinds.affordable_at_s() > now_s:
+            return
+        with self._kinds.spending():
+            processes = self.memory.processes
+            found = [each for of in processes for each in read_kinds(Moment.PEAK, *of, self._proc)]
+        if len(found) == len(processes):
+            self._at_peak, self._kinds_bytes = found, total
 
 
 def _n_done(child: int | None, done: Mapping[int, int]) -> int:

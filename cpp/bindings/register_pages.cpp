@@ -96,11 +96,16 @@ Raises OSError if it has ended or may not be read.)");
   py::class_<PageWatch>(
       module, "PageWatch",
       R"(Finds pages that a child shared with its parent at the fork and that became private later.
-Make it in the parent, just before the fork, and fork a process that sleeps and keeps the pages.
-Raises OSError where the kernel does not show page tables.)")
-      .def(py::init<std::size_t>(), py::arg("n_children"))
+Make it in the parent, just before the fork. Raises OSError where the kernel does
+not show page tables.)")
+      .def(py::init<std::size_t, double>(), py::arg("n_children"), py::arg("max_share") = 1.0,
+           "`max_share`: largest part of a child's CPU time in which it reads its page table.")
       .def("sample", &PageWatch::sample, py::arg("child"), py::arg("border"),
-           "In the child: notes `border` (1 to 65534) for pages that have become private.")
+           py::arg("is_needed") = false,
+           R"(In the child: notes `border` (1 to 65534) for new memory and pages that have become
+private. Leaves the pages to a later sample if they cost too much time, unless `is_needed`.)")
+      .def("grown", &PageWatch::grown, py::arg("child"),
+           "New anonymous memory since the first sample, in bytes, by border.")
       .def("found", &found, py::arg("child"),
            "(n,) records: page (address / page size), border; in the order of addresses.")
       .def("pages_at_fork", &pages_at_fork, "(n,) all anonymous pages of the parent, in order.");

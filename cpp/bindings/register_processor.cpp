@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -30,18 +29,14 @@ using root_io::TreeSource;
 constexpr std::uint32_t core_border = 15;
 constexpr std::uint32_t first_node_border = 16;
 
-/// Looks for new private pages before and after each of the first calls of modules.
-Recorder::OnCall looker(PageWatch* watch, std::size_t child, std::size_t n_calls) {
+/// Looks for new memory and new private pages before and after calls of modules.
+Recorder::OnCall looker(PageWatch* watch, std::size_t child) {
   if (watch == nullptr) {
     return {};
   }
-  return [=, n_left = std::make_shared<std::atomic<std::size_t>>(2 * n_calls)](std::uint32_t node,
-                                                                               bool has_ended) {
-    if (*n_left > 0) {
-      --*n_left;
-      const auto border = has_ended ? first_node_border + node : core_border;
-      watch->sample(child, static_cast<PageWatch::Border>(border));
-    }
+  return [=](std::uint32_t node, bool has_ended) {
+    const auto border = has_ended ? first_node_border + node : core_border;
+    watch->sample(child, static_cast<PageWatch::Border>(border));
   };
 }
 
@@ -56,14 +51,13 @@ ProcessorConfig make_settings(const std::string& executor, std::size_t threads,
 
 std::unique_ptr<Processor> make_processor(Schedule& schedule, Source& source,
                                           const ProcessorConfig& settings, StatusBoard* board,
-                                          std::size_t child, PageWatch* watch,
-                                          std::size_t n_watched_calls) {
+                                          std::size_t child, PageWatch* watch) {
   if (board != nullptr && child >= board->size()) {
     throw py::index_error("the status board has no child " + std::to_string(child));
   }
   auto config = settings;
   config.records = config.records || watch != nullptr;
-  config.on_call = looker(watch, child, n_watched_calls);
+  config.on_call = looker(watch, child);
   return std::make_unique<Processor>(schedule, source, config,
                                      board == nullptr ? nullptr : &(*board)[child]);
 }
@@ -241,13 +235,11 @@ thread reads the columns of the next block, where there is one block at a time.)
            py::arg("concurrent_iovs") = 1, py::arg("timing") = false, py::arg("n_trace_calls") = 0,
            py::arg("reads_ahead") = false);
   py::class_<Processor>(module, "Processor", "Starts threads: make it in the child.")
-      .def(
-          py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("settings"),
-          py::arg("board") = nullptr, py::arg("child") = 0, py::arg("watch") = nullptr,
-          py::arg("n_watched_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
-          py::keep_alive<1, 5>(), py::keep_alive<1, 7>(),
-          R"(`watch` looks before and after each of the first `n_watched_calls` calls; the border is
-15, and 16 + the node's number.)")
+      .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("settings"),
+           py::arg("board") = nullptr, py::arg("child") = 0, py::arg("watch") = nullptr,
+           py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), py::keep_alive<1, 5>(),
+           py::keep_alive<1, 7>(),
+           "`watch` looks before and after calls; the border is 15, and 16 + the node's number.")
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("dataset") = 0,
            "Processes one unit: ranges are (file, first, last). Releases the GIL.")

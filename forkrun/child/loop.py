@@ -23,6 +23,7 @@ from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.memory import use_ordinary_pages
 from forkrun.modules.python_module import PythonModule
 from forkrun.monitoring import sample_self
+from forkrun.monitoring.memory_kinds import Moment, note_kinds, read_kinds
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger import Ledger
 from forkrun.schedule.job_schedule import processor_settings
@@ -62,6 +63,8 @@ def process_units(
     work.timeline.record("child_started", child=child, pid=os.getpid())
     imports = ImportWatch(work.job.schedule.modules) if work.job.schedule.watch else None
     _core.keep_freed_memory()
+    if imports:
+        note_kinds(work.files.run.path, read_kinds(Moment.START, child, os.getpid()))
     n_threads, n_blocks, *_ = work.job.config.threads.in_flight
     _core.watch_kept_memory(is_alone=n_threads * n_blocks <= 1)
     ledger = Ledger(work.files.ledgers, child)
@@ -75,6 +78,7 @@ def process_units(
     _note(work, child, before)
     _end(work, child, processor, units.n_events_committed, begun_cpu_s)
     if imports:
+        note_kinds(work.files.run.path, read_kinds(Moment.END, child, os.getpid()))
         write_json(work.files.run.unshared_imports(child), imports.found())
     ledger.close()
     if work.job.config.forking.children:

@@ -43,6 +43,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that `run` and `resume` share."""
     add_option(parser, "--no-merge", "do not merge; forkrun merge RUNDIR does it later")
     add_option(parser, "--trace", "write RUNDIR/trace.json for ui.perfetto.dev")
+    words = "report memory by kind, and which becomes private in children, and why"
+    add_option(parser, "--memory-detail", words)
     words = (
         "write plots for papers, too, as PNG, SVG and PDF (forkrun report --plots RUNDIR"
         " does it later)"
@@ -79,6 +81,8 @@ def config_with(options: argparse.Namespace) -> JobConfig:
         options.settings = [*options.settings, "merge.enabled=false"]
     if options.trace:
         options.settings = [*options.settings, "monitoring.trace=true"]
+    if options.memory_detail:
+        options.settings = [*options.settings, "monitoring.memory_detail=true"]
     return config_of(options)
 
 

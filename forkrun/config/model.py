@@ -199,9 +199,9 @@ class MonitoringConfig(Section):
     """Largest share of one CPU that sampling takes, without the first readings of each process."""
     exact_pss: Flag = False
     """Sample all processes at once and read their PSS, however long it takes."""
-    unshared: Flag = False
-    """Find out which memory becomes private, and why (docs/memory.md): `forkrun measure unshared
-    RUNDIR`."""
+    memory_detail: Flag = False
+    """Find out the kinds of memory, and which becomes private in children, and why
+    (`--memory-detail`; docs/memory.md)."""
 
 
 class JobConfig(Section):

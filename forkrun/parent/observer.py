@@ -8,8 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from msgspec.structs import replace
-
 from forkrun import _core
 from forkrun.base.progress import ProgressDisplay
 from forkrun.base.wait_status import describe_status
@@ -123,9 +121,7 @@ class RunObserver:
 
 
 def _sampler_settings(monitoring: MonitoringConfig) -> SamplerSettings:
-    settings = SamplerSettings(
-        min_interval_s=monitoring.sampling_interval_s, max_cost=monitoring.sampling_cost
-    )
-    if monitoring.exact_pss:
-        settings = replace(settings, is_exact=True)
-    return settings
+    return SamplerSettings(
+        min_interval_s=monitoring.sampling_interval_s, max_cost=monitoring.sampling_cost,
+        is_exact=monitoring.exact_pss, by_kind=monitoring.memory_detail,
+    )  # fmt: skip

@@ -248,11 +248,15 @@ class RunDirectory(Struct, frozen=True):
         """Trace files of all child processes."""
         return sorted(self.monitoring.glob("trace-*.npy"))
 
+    memory_kinds = _Place("monitoring/memory-kinds.jsonl")
+    """With `monitoring.memory_detail`: memory of processes by its use, at few moments."""
     unshared_pages = _Place("monitoring/unshared-pages.npz")
-    """For `measure unshared`: pages that became private, by child."""
+    """Pages that became private, by child."""
+    unshared_growth = _Place("monitoring/unshared-growth.json")
+    """New memory by child and border."""
     unshared_objects = _Place("monitoring/unshared-objects.npz")
     unshared_names = _Place("monitoring/unshared-names.json")
-    """Names of owners and types of objects, by number."""
+    """Names of owners and types of objects, and of borders, by number."""
     unshared_maps = _Place("monitoring/unshared-maps.txt")
     """Memory mappings of the parent."""
 

@@ -24,8 +24,6 @@ from forkrun.schedule.found_out import FoundOut
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
-N_WATCHED_CALLS = 300
-
 
 class Border(IntEnum):
     """Event that preceded a page becoming private; CORE: between calls of modules; FIRST_NODE + n:
@@ -51,10 +49,10 @@ class WatchedProcessor(_core.Processor):
         child: int,
         watch: _core.PageWatch,
     ) -> None:
-        super().__init__(schedule, source, settings, board, child, watch, N_WATCHED_CALLS)
+        super().__init__(schedule, source, settings, board, child, watch)
         self._watch = watch
         self._child = child
-        watch.sample(child, Border.START)
+        watch.sample(child, Border.START, is_needed=True)
 
     def run(
         self,
@@ -73,7 +71,7 @@ class WatchedProcessor(_core.Processor):
 
     def finish(self) -> None:
         super().finish()
-        self._watch.sample(self._child, Border.END)
+        self._watch.sample(self._child, Border.END, is_needed=True)
 
 
 class JobSchedule(Struct, frozen=True):

@@ -13,6 +13,7 @@ from msgspec import MsgspecError, Struct, convert
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
+from forkrun.base.json_lines import read_json_lines
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
@@ -49,7 +50,9 @@ class _Report(Struct, frozen=True):
 class NodeSummary(Struct, frozen=True):
     """A node: its sessions, with times since the epoch, and the work committed by its children.
     `host`: of the last session; `phases`: sums over its sessions; `memory`: None without samples;
-    `first_event_s`, `end_s`: since the job's start; `n_deaths`: of its children."""
+    `first_event_s`, `end_s`: since the job's start; `n_deaths`: of its children; `submitted_s`:
+    times of its submissions, since the epoch; `queue_s`: from each to the next start, added up;
+    None: unknown."""
 
     node: int
     host: str | None
@@ -67,6 +70,17 @@ class NodeSummary(Struct, frozen=True):
     cpu_s: float = 0.0
     read_bytes: int = 0
     n_deaths: int = 0
+    submitted_s: tuple[float, ...] = ()
+    queue_s: float | None = None
+
+
+class _Submission(Struct, frozen=True):
+    """Fields read from a line of `submitted.jsonl`; a refusal has no nodes."""
+
+    number: int
+    time_s: float = 0.0
+    nodes: tuple[int, ...] = ()
+    problem: str = ""
 
 
 class NodeReports(Struct, frozen=True):
@@ -114,8 +128,33 @@ def read_node_reports(folder: RunDirectory) -> NodeReports | None:
         before = ranges.children * number
         recovery += [_placed(line, number, before) for r in reports for line in r.recovery]
     warnings = [_warning(text, first[text], n, len(ranges)) for text, n in said.items()]
+    nodes = [*_with_queues(nodes, folder)]
     found = tuple(nodes), tuple(warnings), tuple(recovery), tuple(timings)
     return NodeReports(len(ranges), ranges.children, *found)
+
+
+def _with_queues(nodes: Iterable[NodeSummary], folder: RunDirectory) -> Iterator[NodeSummary]:
+    """Adds when nodes were submitted, and for how long they waited."""
+    lines = []
+    for line in read_json_lines(folder.submissions, []):
+        with suppress(MsgspecError):
+            lines.append(convert(line, _Submission))
+    refused = {each.number for each in lines if each.problem}
+    times: dict[int, list[float]] = {}
+    for each in lines:
+        for node in () if each.number in refused else each.nodes:
+            times.setdefault(node, []).append(each.time_s)
+    for summary in nodes:
+        submitted_s = sorted(times.get(summary.node, ()))
+        starts = [session.start_s for session in summary.sessions]
+        begun = [
+            (min(s for s in starts if s >= at), at)
+            for at in submitted_s
+            if starts and at <= starts[-1]
+        ]
+        waits = [start_s - at for start_s, at in dict(begun).items()]
+        queue_s = sum(waits) if waits else None
+        yield replace(summary, submitted_s=tuple(submitted_s), queue_s=queue_s)
 
 
 def _of_records(node: RunDirectory, number: int) -> list[NodeSummary]:

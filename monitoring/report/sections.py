@@ -4,10 +4,18 @@ notebooks some. A new table is a function in `tables`, named here."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from forkrun.base.quantities import count, duration, percent, plural, seconds, size
+from forkrun.base.quantities import (
+    count,
+    duration,
+    megabytes,
+    percent,
+    plural,
+    seconds,
+    size,
+)
 from forkrun.monitoring.report import tables
 from forkrun.monitoring.report.parts import Fact, Facts, Part, Section
 from forkrun.monitoring.tables import rate
@@ -18,6 +26,7 @@ MOST_ADVICE = 3
 _MOST_HELP = 6
 """Most lines of the job's messages about its failure."""
 _MOST_LINES = 12
+_MOST_ROOTS = 8
 _FEW_EVENTS = 2000
 """Events per commit below which calls of Python modules cost more than their events."""
 
@@ -30,7 +39,15 @@ def sections_of(
     return [
         Section("overview", "Overview", overview(report)),
         Section("remarks", "Remarks", remarks(report, start_s)),
-        Section("memory", "Memory", [Facts([*_memory(report)]), tables.memory(report)]),
+        Section(
+            "memory",
+            "Memory",
+            [
+                Facts([*_memory(report)]),
+                tables.memory(report),
+                *memory_detail(report["memory_detail"]),
+            ],
+        ),
         Section("activity", "Activity", [*_activity(report), tables.spent(report)]),
         Section("phases", "Phases", [_added_up(report), tables.phases(report)]),
         Section("sessions", "Sessions", [_sessions(report), tables.sessions(report, start_s)]),
@@ -216,6 +233,41 @@ def _memory(report: Json) -> Iterator[Fact]:
         cost = f"{duration(sampler['cpu_s'])}, {percent(sampler['cpu_fraction'], 2)} of a CPU"
         samples = plural(sampler["n_samples"], "sample")
         yield Fact("sampler", samples, f"took {cost}; {stop}")
+
+
+def memory(report: Json) -> list[Part | None]:
+    """Memory of all processes, and its kinds if requested."""
+    detail = memory_detail(report["memory_detail"])
+    return [Facts([*_memory(report)]), tables.memory(report), *detail]
+
+
+def memory_detail(detail: Json | None, most: int = _MOST_LINES) -> list[Part]:
+    """Memory by kind; which became private since the fork, and why. `most`: rows of a table."""
+    if detail is None:
+        return []
+    sizes = sorted(detail["private_bytes_by_child"].values()) or [0]
+    own_bytes, whole = detail["private_bytes_per_child"], detail["at_fork_bytes"]
+    said = (
+        f"At the fork {plural(detail['n_children'], 'child')} shared {megabytes(whole)} of"
+        f" anonymous memory with their parent. {megabytes(own_bytes)} of it"
+        f" ({percent(own_bytes / max(whole, 1), 2)}) became private, on average; from"
+        f" {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
+    )
+    imports = [_imported(label, names) for label, names in detail["imports"].items()]
+    detailed = (tables.memory_kinds, tables.memory_moments, tables.memory_owners)
+    tables_of = [table(detail) for table in detailed]
+    return [said, *imports, *tables_of, tables.became_private(detail, most)]
+
+
+def _imported(label: str, names: Sequence[str]) -> str:
+    """Imports done by each child itself, in words."""
+    who = f'module "{label}"' if label else "no module of the job"
+    roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    some = ", ".join(roots[:_MOST_ROOTS]) + (", …" if len(roots) > _MOST_ROOTS else "")
+    return (
+        f"{who} imported {plural(len(names), 'Python module')} in each child, after the fork:"
+        f" {some}; import them at the top of its file, which the parent reads"
+    )
 
 
 def _activity(report: Json) -> Iterator[Part]:

@@ -26,6 +26,7 @@ from forkrun.monitoring.report.datasets import (
 )
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
 from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
+from forkrun.monitoring.report.memory_detail import MemoryDetail
 from forkrun.monitoring.report.nodes import NodeReports, NodeSummary, event_loops, with_work
 from forkrun.monitoring.report.phases import (
     Phases,
@@ -152,6 +153,8 @@ class Summary(Struct, frozen=True):
     """Results, and which run computed them for which events."""
     advice: tuple[Advice, ...] = ()
     """Sorted by saving."""
+    memory_detail: MemoryDetail | None = None
+    """Kinds of memory; None: not requested, or on many nodes, which report their own."""
     cost: str = ""
     """Cost of the job, in words."""
 

@@ -14,6 +14,7 @@ from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
 from forkrun.monitoring.report.advice import advise
+from forkrun.monitoring.report.memory_detail import read_memory_detail
 from forkrun.monitoring.report.nodes import NodeReports, read_node_reports
 from forkrun.monitoring.report.page.content import report_page, start_of
 from forkrun.monitoring.report.parts import Section, text_of
@@ -92,10 +93,18 @@ def _compose(
         summary = summarize(records, timing, nodes)
         summary = replace(summary, advice=advise(summary, timing))
         summary = replace(summary, cost=cost_in_words(summary.to_json()))
+        summary = _with_memory_detail(summary, RunDirectory(run_dir))
         times = None if timing is None else to_builtins(timing)
         return summary, sections_of(summary.to_json(), times, start_of(records, summary), problem)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error
+
+
+def _with_memory_detail(summary: Summary, folder: RunDirectory) -> Summary:
+    try:
+        return replace(summary, memory_detail=read_memory_detail(folder))
+    except InputError as error:
+        return replace(summary, damaged=(*summary.damaged, str(error)))
 
 
 def _write_timing(

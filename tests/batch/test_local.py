@@ -83,6 +83,11 @@ def check_that_all_nodes_are_reported(run: Path) -> None:
         min(session["start_s"] for session in sessions),
         max(session["end_s"] for session in sessions),
     )
+    (line,) = (run / "batch/submitted.jsonl").read_text().splitlines()
+    for node in report["nodes"]:
+        assert node["submitted_s"] == [json.loads(line)["time_s"]]
+        (start_s,) = (each["start_s"] for each in sessions if each["node"] == node["node"])
+        assert node["queue_s"] == pytest.approx(start_s - node["submitted_s"][0])
     phases = report["phases"]
     assert phases["wall_s"] + phases["gaps_s"] == pytest.approx(end_s - begin_s)
     costs = {cost["column"]: cost for cost in report["input"]["columns"]}

@@ -24,8 +24,9 @@ from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.histograms.booking import BookedHistogram
 from forkrun.histograms.parts import encode, read_parts
 from forkrun.histograms.root_file import Named, sum_histograms, write_histograms
+from forkrun.monitoring.report.memory_detail import read_memory_detail
 from forkrun.monitoring.timing.trace import write_trace
-from forkrun.studies.measure.unshared import read_unshared
+from forkrun.rundir.directory import RunDirectory
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, output_digests, write_job
 from tests.support.root_histograms import ask_root
@@ -542,7 +543,9 @@ def test_bins_that_two_units_claim_together_cannot_fill_the_memory(tmp_path: Pat
 def test_pickled_objects_in_arrays_of_a_run_directory_are_not_executed(tmp_path: Path) -> None:
     run, mark = tmp_path / "run", tmp_path / "executed"
     (run / "monitoring").mkdir(parents=True)
-    (run / "monitoring/unshared-names.json").write_text('{"owners": [], "types": [], "nodes": []}')
+    (run / "monitoring/unshared-names.json").write_text(
+        '{"owners": [], "types": [], "borders": {}}'
+    )
     (run / "monitoring/unshared-maps.txt").write_text("")
     bait = np.array([Evil(str(mark))], dtype=object)
     np.save(run / "monitoring/trace-000.npy", bait)
@@ -551,7 +554,7 @@ def test_pickled_objects_in_arrays_of_a_run_directory_are_not_executed(tmp_path:
     with pytest.raises(InputError, match=r"trace-000\.npy: cannot be read as the calls"):
         write_trace(run, ["m"])
     with pytest.raises(InputError, match=r"unshared-\*: cannot be read"):
-        read_unshared(run)
+        read_memory_detail(RunDirectory(run))
     assert not mark.exists()
     np.load(run / "monitoring/trace-000.npy", allow_pickle=True)
     assert mark.exists()  # the bait works

@@ -255,7 +255,7 @@ pytestmark = pytest.mark.slow
 
 def test_no_number_is_negative_and_no_share_is_more_than_all(done: Done) -> None:
     for place, number in [*numbers_in(done.report), *numbers_in(done.page)]:
-        assert number >= 0, place
+        assert number >= 0 or place == "/begin_s", place
         if SHARES.search(place):
             assert number <= (100 if "kinds" in place else 1), place
 
@@ -442,10 +442,7 @@ def test_memory_at_the_peak_is_no_less_than_samples_of_all_processes_say(done: D
     assert parts[0]["rss_bytes"] <= max(own)
     assert memory["limit_bytes"] == (20_000_000_000 if done.name == "LCIO" else None)
     if page and not done.report["nodes"]:
-        heights = [
-            shared + sum(each["values"][n] for each in page["private"])
-            for n, shared in enumerate(page["shared"])
-        ]
+        heights = map(sum, zip(*(each["values"] for each in page["layers"]), strict=True))
         assert max(heights) == pytest.approx(peak["pss_bytes"] / 1000, abs=9)
     table = next(
         part["table"]
@@ -471,7 +468,7 @@ def test_what_the_page_shows_is_within_0_and_100_percent_and_not_negative(
     assert browser.execute_script(
         "return [...document.querySelectorAll('#nodes svg path')].filter("
         "each => !/NaN|undefined|-/.test(each.getAttribute('d'))).length"
-    ) == (6 if done.report["nodes"] else 0)
+    ) == (7 if done.report["nodes"] else 0)
     shares = [float(each) for each in re.findall(r"(-?[\d.]+) %", text)]
     assert len(shares) > 10
     assert [each for each in shares if not 0 <= each <= 100] == []

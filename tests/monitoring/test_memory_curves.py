@@ -50,13 +50,11 @@ def test_the_chart_and_the_peak_are_one_number(write_run: WriteRun) -> None:
     ]
     lines += [sample_line(9.0025, child, 200, 80, 4, complete=False) for child in (0, 1)]
     records = read_records(write_run(samples=lines))
-    memory, series = summarize_memory(records), memory_series(records, T0)
+    memory = summarize_memory(records)
+    series = memory_series(records, memory, T0)
     assert memory
     assert series
-    heights = [
-        shared + sum(each["values"][n] for each in series["private"])
-        for n, shared in enumerate(series["shared"])
-    ]
+    heights = [*map(sum, zip(*(each["values"] for each in series["layers"]), strict=True))]
     assert max(heights) == pytest.approx(memory.peak.pss_bytes / 1000, abs=3)
     assert memory.peak.private_bytes > 2 * 200 * MIB
 

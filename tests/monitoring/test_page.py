@@ -25,9 +25,11 @@ from forkrun.monitoring.report.page.series import activity_rows
 from forkrun.monitoring.report.page.write import WORDS
 from forkrun.monitoring.report.sections import _figures
 from forkrun.monitoring.report.write import write_report
+from forkrun.monitoring.tables import FORMS
 
 from .conftest import CONFIG, T0, ledgers, timeline_lines, unit_line
 
+_CHILDREN = ("child 0", "child 1", "child 2")
 WriteRun = Callable[..., Path]
 
 
@@ -52,7 +54,11 @@ def test_the_page_has_the_report_and_what_happened_when(write_run: WriteRun) -> 
     bars = {row["child"]: [bar[:4] for bar in row["bars"]] for row in content["activity"]}
     assert bars[0] == [[2, 8, 1, 1], [9, 15, 1, 4]]
     at_peak = content["memory"]["time_s"].index(10)
-    assert content["memory"]["shared"][at_peak] == round(80 * 1048.576)
+    layers = {each["name"]: each["values"][at_peak] for each in content["memory"]["layers"]}
+    assert layers == {
+        "shared": round(80 * 1048.576),
+        **{f"{name}, private": round(20 * 1048.576) for name in ("parent", *_CHILDREN)},
+    }
 
 
 def test_without_scripts_there_are_all_numbers_and_a_picture(write_run: WriteRun) -> None:
@@ -140,6 +146,10 @@ def test_every_number_of_the_page_is_explained_one_click_away(write_run: WriteRu
     }
     assert len(asked) > 60
     assert asked - set(WORDS) == set()
+    written = re.search(r"const FORMS = {(.*?)};", scripts, re.DOTALL)
+    assert written
+    forms = re.findall(r'Column\([^()]*?, "(\w+)"[,)]', inspect.getsource(tables))
+    assert set(forms) & set(FORMS) - set(re.findall(r"(\w+)[:,] ?", written[1])) == set()
     tiles = [fact.name for fact in _figures(write_report(write_run()))]
     assert set(tiles) - set(WORDS) == set()
     assert {figure.word for figure in FIGURES.values()} <= set(WORDS)

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,26 +47,27 @@ class SharedArray {
   std::span<T> values_;
 };
 
-/// Finds pages that a child shared with its parent at the fork and that became private later, with
-/// the time. Made in the parent, just before it forks; a child reads its own page table, and notes
-/// its findings in memory that the parent sees.
+/// Finds pages that a child shared with its parent at the fork and that became private later, and
+/// memory that is new since the fork, with the time. Made in the parent, just before it forks; a
+/// child reads its own page table, and notes its findings in memory that the parent sees.
 ///
-/// A page is the child's own copy when it is anonymous and no other process maps it. This holds
-/// only while another process keeps the pages as they were at the fork, and writes to none: fork
-/// one that sleeps as long as the children live.
+/// A page is private when it is anonymous and no other process maps it: the child's own copy, or
+/// the page of the fork where all others, parent included, have copied it.
 class PageWatch {
  public:
   /// Number of a point in time: any number of the caller's from 1 to `last_border`.
   using Border = std::uint16_t;
   static constexpr Border last_border = 0xFFFE;
 
-  /// Takes the present pages of this process.
+  /// Takes the present pages of this process. `max_share`: largest part of a child's CPU time in
+  /// which it reads its page table, after the first samples.
   /// \throws std::system_error where the kernel does not show them
-  explicit PageWatch(std::size_t n_children);
+  explicit PageWatch(std::size_t n_children, double max_share = 1);
 
-  /// Notes `border` for pages that became private since the last sample. In the child. Does nothing
-  /// while another of its threads does. Allocates nothing.
-  void sample(std::size_t child, Border border);
+  /// Notes `border` for memory that is new, and for pages that became private, since the last
+  /// sample. In the child. Leaves the pages to a later sample if they cost too much time, unless
+  /// `is_needed`. Does nothing while another of its threads does.
+  void sample(std::size_t child, Border border, bool is_needed = false);
 
   struct Private {
     std::uint64_t page{};
@@ -73,6 +75,9 @@ class PageWatch {
   };
   /// Pages found private to a child, in the order of addresses.
   [[nodiscard]] std::vector<Private> found(std::size_t child) const;
+  /// Anonymous memory of a child that is new since its first sample [bytes]; negative where more
+  /// was freed.
+  [[nodiscard]] std::map<Border, std::int64_t> grown(std::size_t child) const;
   /// Numbers of all pages at the fork, in order.
   [[nodiscard]] std::vector<std::uint64_t> pages_at_fork() const;
 
@@ -89,12 +94,21 @@ class PageWatch {
   template <typename Visit>
   void for_each_page(const Visit& visit) const;
   void note(std::size_t child, Border border, std::size_t place, const PageEntry& page);
+  void note_growth(std::size_t child, Border border);
+  void note_pages(std::size_t child, Border border);
 
   std::vector<Range> ranges_;
+  double max_share_;
   std::size_t n_places_{};
   std::unique_ptr<SharedArray<std::uint8_t>> at_fork_;
-  std::unique_ptr<SharedArray<Border>> borders_;  ///< by child and place; 0: shared
+  std::unique_ptr<SharedArray<Border>> borders_;      ///< by child and place; 0: shared
+  std::unique_ptr<SharedArray<std::int64_t>> grown_;  ///< [bytes] by child and border
   std::optional<PageTable> table_;  ///< the child's own: the parent's file shows the parent
+  int statm_{-1};                   ///< the child's own, as long as it lives
+  std::int64_t anonymous_bytes_{-1};
+  double start_cpu_s_{};
+  double grown_s_{};
+  double spent_s_{};
   std::mutex mutex_;
 };
 

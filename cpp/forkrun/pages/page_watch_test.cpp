@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <vector>
 
 namespace forkrun::pages {
@@ -94,6 +95,34 @@ TEST_F(PageWatchTest, new_memory_in_the_place_of_freed_pages_is_not_counted) {
     watch.sample(0, 2);
   });
   EXPECT_EQ(borders(watch, 0), std::vector<PageWatch::Border>(n_watched));
+}
+
+TEST_F(PageWatchTest, new_memory_is_noted_after_the_border_at_which_it_was_written_to) {
+  constexpr auto n_bytes = 64 << 20;
+  PageWatch watch{2};
+  in_child([&] {
+    watch.sample(1, 1, true);
+    std::vector<std::byte> own(n_bytes, std::byte{1});
+    watch.sample(1, 7, true);
+    std::vector<std::byte>{}.swap(own);
+    watch.sample(1, 9, true);
+  });
+  auto grown = watch.grown(1);
+  const auto tolerance = n_bytes / 16;  // the kernel's counts lag behind by some pages of each CPU
+  EXPECT_LE(std::abs(grown[7] - n_bytes), tolerance);
+  EXPECT_LE(std::abs(grown[9] + n_bytes), tolerance);
+  EXPECT_TRUE(watch.grown(0).empty());
+}
+
+TEST_F(PageWatchTest, pages_that_cost_too_much_time_wait_for_a_sample_that_needs_them) {
+  PageWatch watch{1, -1e9};  // no time at all
+  in_child([&] {
+    watch.sample(0, 1, true);
+    write_to(5);
+    watch.sample(0, 2);
+    watch.sample(0, 3, true);
+  });
+  EXPECT_EQ(borders(watch, 0)[5], 3);
 }
 
 TEST_F(PageWatchTest, all_pages_of_the_fork_are_known) {

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from forkrun.base.quantities import megabytes, percent, plural
+from forkrun.monitoring.report.memory_detail import MemoryDetail
 from forkrun.monitoring.report.plot_style import (
     GRID,
     INK,
@@ -20,9 +21,8 @@ from forkrun.monitoring.report.plot_style import (
     new_figure,
     save_all,
 )
+from forkrun.monitoring.report.tables import NO_OWNER
 from forkrun.studies.measure.memory import MemoryMeasurement, Moment
-from forkrun.studies.measure.report import NO_OWNER
-from forkrun.studies.measure.unshared import UnsharedMemory
 
 _GB = 1e9
 _MB = 1e6
@@ -31,10 +31,10 @@ _FORKED = RUN_SHADES[0][0]
 _N_ROWS = 12
 
 
-def plot(measured: MemoryMeasurement | UnsharedMemory, folder: Path) -> list[Path]:
+def plot(measured: MemoryMeasurement | MemoryDetail, folder: Path) -> list[Path]:
     """Writes `memory-processes` and `memory-total`, or `unshared`, as PNG and SVG. Raises
     OutputError."""
-    if isinstance(measured, UnsharedMemory):
+    if isinstance(measured, MemoryDetail):
         figures = {"unshared": _draw_unshared(measured)}
     else:
         figures = {
@@ -110,12 +110,12 @@ def _draw_total(measurement: MemoryMeasurement) -> Figure:
     return figure
 
 
-def _draw_unshared(unshared: UnsharedMemory) -> Figure:
+def _draw_unshared(unshared: MemoryDetail) -> Figure:
     """A bar for each of the largest rows; colours show the event before memory became private."""
     rows = [row for row in unshared.rows[:_N_ROWS] if row.private_bytes][::-1]
     subtitle = (
-        f"{megabytes(unshared.private_bytes)} per child, of {megabytes(unshared.at_fork_bytes)};"
-        " colours: after what"
+        f"{megabytes(unshared.private_bytes_per_child)} per child, of"
+        f" {megabytes(unshared.at_fork_bytes)}; colours: after what"
     )
     height = 1.6 + 0.36 * max(len(rows), 1)
     figure, axes = new_figure(9, height, "Memory that became private", subtitle)

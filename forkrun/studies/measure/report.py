@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from msgspec import to_builtins
 
 from forkrun.base.quantities import megabytes, percent, plural
+from forkrun.monitoring.report.memory_detail import MemoryDetail
 from forkrun.monitoring.report.parts import text_of
+from forkrun.monitoring.report.sections import memory_detail
 from forkrun.monitoring.tables import Table
 from forkrun.studies.measure.memory import MemoryMeasurement
-from forkrun.studies.measure.unshared import UnsharedMemory, why
-
-_MOST_ROOTS = 8
-NO_OWNER = "(no Python object)"
 
 
-def print_measured(measured: MemoryMeasurement | UnsharedMemory, n_rows: int) -> None:
+def print_measured(measured: MemoryMeasurement | MemoryDetail, n_rows: int) -> None:
     """Prints a result. `n_rows`: most rows of a table."""
-    if isinstance(measured, UnsharedMemory):
-        _print_unshared(measured, n_rows)
+    if isinstance(measured, MemoryDetail):
+        print(text_of(memory_detail(to_builtins(measured), n_rows)))
     else:
         _print_memory(measured)
 
@@ -87,64 +85,3 @@ def conclusions(measurement: MemoryMeasurement) -> list[str]:
             f" {allowed}"
         )
     return lines
-
-
-def _print_unshared(unshared: UnsharedMemory, n_rows: int) -> None:
-    """Prints totals, a table by owner, and one by type and place."""
-    sizes = sorted(unshared.by_child_bytes.values()) or [0]
-    part = percent(unshared.private_bytes / max(unshared.at_fork_bytes, 1), 2)
-    print(
-        f"At the fork {plural(unshared.n_children, 'child')} shared"
-        f" {megabytes(unshared.at_fork_bytes)} of anonymous memory with their parent.\n"
-        f"{megabytes(unshared.private_bytes)} of it ({part}) became private, on average;"
-        f" from {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
-    )
-    for line in imports_of_children(unshared):
-        print(line)
-    print("\n" + text_of([_owners(unshared), *_by_place(unshared, n_rows)]))
-
-
-def imports_of_children(unshared: UnsharedMemory) -> list[str]:
-    """Imports done by each child itself, in words."""
-    lines = []
-    for label, names in unshared.imports.items():
-        who = f'module "{label}"' if label else "no module of the job"
-        roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
-        some = ", ".join(roots[:_MOST_ROOTS]) + (", …" if len(roots) > _MOST_ROOTS else "")
-        lines.append(
-            f"{who} imported {plural(len(names), 'Python module')} in each child, after the fork:"
-            f" {some}; import them at the top of its file, which the parent reads"
-        )
-    return lines
-
-
-def _owners(unshared: UnsharedMemory) -> Table:
-    heads = (
-        "owner",
-        "at the fork:megabytes",
-        "became private:megabytes",
-        "part:share",
-        "mostly after",
-    )
-    rows = [
-        (o.owner or NO_OWNER, o.at_fork_bytes, o.private_bytes,
-         o.private_bytes / o.at_fork_bytes if o.at_fork_bytes else None, o.after or None)
-        for o in unshared.owners
-    ]  # fmt: skip
-    return Table.of("by owner, per child", heads, rows)
-
-
-def _by_place(unshared: UnsharedMemory, n_rows: int) -> Iterator[Table | str]:
-    shown = [row for row in unshared.rows[:n_rows] if row.private_bytes]
-    rest = [row for row in unshared.rows[len(shown) :] if row.private_bytes]
-    sizes = ("became private:megabytes", "of:megabytes")
-    heads = (*sizes, "owner", "type", "where", "mostly after", "why, usually")
-    rows = [
-        (row.private_bytes, row.at_fork_bytes, row.owner or NO_OWNER, row.type or None, row.where,
-         next(iter(row.after), None), why(row))
-        for row in shown
-    ]  # fmt: skip
-    yield Table.of("by type and place, per child", heads, rows)
-    if rest:
-        n_bytes = sum(row.private_bytes for row in rest)
-        yield f"and {plural(len(rest), 'more row')}, {megabytes(n_bytes)}"

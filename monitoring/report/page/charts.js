@@ -5,11 +5,11 @@
 const MARGIN = { left: 70, right: 12, top: 18, bottom: 36 };
 
 class Stretch {
-  constructor(end) { this.end = Math.max(end, 1e-3); this.whole(false); this.charts = []; }
-  whole(draw = true) { this.from = 0; this.to = this.end; if (draw) this.draw(); }
+  constructor(begin, end) { this.begin = begin; this.end = Math.max(end, 1e-3); this.whole(false); this.charts = []; }
+  whole(draw = true) { this.from = this.begin; this.to = this.end; if (draw) this.draw(); }
   show(from, to) {
-    const length = Math.min(Math.max(to - from, this.end * 1e-5), this.end);
-    this.from = Math.min(Math.max(from, 0), this.end - length);
+    const whole = this.end - this.begin, length = Math.min(Math.max(to - from, whole * 1e-5), whole);
+    this.from = Math.min(Math.max(from, this.begin), this.end - length);
     this.to = this.from + length;
     this.draw();
   }
@@ -134,35 +134,30 @@ function lastAtMost(n, valueAt, value) {
 
 // --- memory -----------------------------------------------------------------------------------------
 
-function memoryChart(stretch, memory, layers, marks) {
-  const times = memory.time_s;
-  const highest = 1.08 * memory.unshared.reduce((a, b) => Math.max(a, b), 1), [unit, factor] = highest > 2e6 ? ["GB", 1e6] : ["MB", 1e3];
+function memoryChart(stretch, memory, marks) {
+  const { time_s: times, layers } = memory;
+  const alone = Math.max(...memory.unshared, 1), most = Math.max(...times.map((_, n) => layers.reduce((sum, each) => sum + each.values[n], 0)), 1);
+  const highest = alone > 3 * most ? 1.4 * most : 1.08 * alone, [unit, factor] = highest > 2e6 ? ["GB", 1e6] : ["MB", 1e3];
   const paint = (chart) => {
     const y = chart.valueAxis(highest / factor, `memory [${unit}]`), at = (value) => y(value / factor).toFixed(1), x = times.map((time) => chart.x(time).toFixed(1));
     let floor = new Array(times.length).fill(0);
-    for (const layer of layers) {
+    layers.forEach((layer, number) => {
       const top = floor.map((value, n) => value + layer.values[n]);
       const path = `M${x.map((each, n) => `${each},${at(top[n])}`).join("L")}L${x.map((each, n) => `${each},${at(floor[n])}`).reverse().join("L")}Z`;
-      chart.body.append(drawn("path", { class: "area", d: path, fill: layer.colour }));
+      chart.body.append(drawn("path", { class: "area", d: path, fill: layerColour(number, layers) }));
       floor = top;
-    }
+    });
     chart.body.append(drawn("path", { d: `M${x.map((each, n) => `${each},${at(memory.unshared[n])}`).join("L")}`, fill: "none", stroke: "var(--unshared)", "stroke-dasharray": "6 4" }));
+    if (alone > highest) chart.body.append(drawn("text", { x: MARGIN.left + 8, y: MARGIN.top + 12 }, `if nothing were shared: up to ${size(1000 * alone)}, above this picture`));
     marks.forEach(([time, text]) => chart.mark(time, text));
   };
   const tip = (_, time) => {
     const n = lastAtMost(times.length, (i) => times[i], time);
     if (n < 0) return null;
-    const own = memory.private.reduce((sum, each) => sum + each.values[n], 0);
-    return `${times[n].toFixed(2)} s\nshared ${size(1000 * memory.shared[n])}\nprivate ${size(1000 * own)}\nin all ${size(1000 * (memory.shared[n] + own))}\nif nothing were shared ${size(1000 * memory.unshared[n])}`;
+    const whole = layers.reduce((sum, each) => sum + each.values[n], 0), shared = layers[0].values[n];
+    return `${times[n].toFixed(2)} s\nshared ${size(1000 * shared)}\nprivate ${size(1000 * (whole - shared))}\nin all ${size(1000 * whole)}\nif nothing were shared ${size(1000 * memory.unshared[n])}`;
   };
   return new Chart(stretch, "Memory of parent and children against time", 320, paint, tip);
-}
-
-// In common, then of the parent and of bands of children, as the report has them.
-function memoryLayers(memory) {
-  const of = new Map(memory.private.map((each) => [each.child, each.values])), { parts } = CONTENT.report.memory;
-  const sum = (children) => memory.time_s.map((_, n) => children.reduce((total, child) => total + (of.get(child)?.[n] ?? 0), 0));
-  return [{ values: memory.shared, colour: "var(--shared)", text: "shared" }, ...parts.map(({ name, children }, n) => ({ values: sum(n ? children : [null]), colour: partColour(n, parts.length), text: `${name}, private` }))];
 }
 
 // What the job takes and what as many separate processes would take, on one scale; then the first one enlarged.
@@ -176,9 +171,10 @@ function sharing({ peak, parts, limit_bytes: limit }) {
 }
 
 const partColour = (n, of) => (n ? childColour(n - 1, of - 1) : "var(--parent)");
+const layerColour = (n, layers) => (n ? partColour(n - 1, layers.length - 1) : "var(--shared)");
 const childColour = (n, of) => `hsl(${42 - (26 * n) / Math.max(of - 1, 1)} 78% ${n % 2 ? 54 : 62}%)`;
 
-const STRETCH = new Stretch(CONTENT.end_s), MERGED = CONTENT.parent.find((bar) => bar.what === "merge");
+const STRETCH = new Stretch(CONTENT.begin_s, CONTENT.end_s), MERGED = CONTENT.parent.find((bar) => bar.what === "merge");
 const MARKS = [...CONTENT.sessions_s.slice(CONTENT.report.nodes.length ? Infinity : 1).map((time) => [time, "resumed"]), ...(MERGED ? [[MERGED.start_s, "merge"]] : [])];
 requestAnimationFrame(() => STRETCH.draw());
 
@@ -187,25 +183,25 @@ CHARTS.memory = () => {
   if (!known) return [];
   const bars = [element("p", { class: "note" }, "What each process has at the ", word("peak memory", "peak"), ", and what they have in ", word("shared", "common"), ". By itself, each would count all that it maps: ", word("if nothing were shared"), "."), sharing(known)];
   if (!CONTENT.memory) return bars;
-  const layers = memoryLayers(CONTENT.memory), chart = memoryChart(STRETCH, CONTENT.memory, layers, MARKS);
-  return [...bars, element("p", { class: "note" }, "Against time, the height is memory that the job really takes, the sum of ", word("PSS"), "; ", word("private"), " parts lie on what is shared. Dashed: if nothing were shared."), zoomControls(STRETCH), chart.node, keys(layers.map((each) => [each.colour, each.text]))];
+  const { layers } = CONTENT.memory, chart = memoryChart(STRETCH, CONTENT.memory, MARKS);
+  return [...bars, element("p", { class: "note" }, "Against time, the height is memory that the job really takes, the sum of ", word("PSS"), "; ", word("private"), " parts lie on what is shared. Dashed: if nothing were shared."), zoomControls(STRETCH), chart.node, keys(layers.map((each, n) => [layerColour(n, layers), each.name]))];
 };
 
 // --- nodes ------------------------------------------------------------------------------------------
 
-const STATES = [["not begun", "var(--line)"], ["start-up", "#7b8794"], ["processing", "#2f6db3"], ["shut-down", "#d9822b"], ["between sessions", "#b3261e"], ["ended", "#3d8f5f"]];
+const STATES = [["not begun", "var(--line)"], ["in the queue", "#e0b040"], ["start-up", "#7b8794"], ["processing", "#2f6db3"], ["shut-down", "#d9822b"], ["between sessions", "#b3261e"], ["ended", "#3d8f5f"]];
 
 // How many nodes are in which state: [time, state] at each change of one, on the clock of the job.
 function changesOf(node, start) {
-  const { first_event_s: first, end_s: end } = node, found = [];
+  const { first_event_s: first, end_s: end } = node, found = node.submitted_s.map((time) => [time - start, 1]);
   node.sessions.forEach(({ start_s, end_s }, n) => {
     const [from, to] = [start_s - start, end_s - start];
-    found.push([from, first === null || from < first ? 1 : 2]);
-    if (first !== null && from < first && first <= to) found.push([first, 2]);
-    if (end !== null && from < end && end <= to) found.push([end, 3]);
-    found.push([to, n + 1 < node.sessions.length ? 4 : 5]);
+    found.push([from, first === null || from < first ? 2 : 3]);
+    if (first !== null && from < first && first <= to) found.push([first, 3]);
+    if (end !== null && from < end && end <= to) found.push([end, 4]);
+    found.push([to, n + 1 < node.sessions.length ? 5 : 6]);
   });
-  return found.map(([time, state], n) => [time, state, n ? found[n - 1][1] : 0]);
+  return found.sort((a, b) => a[0] - b[0]).map(([time, state], n) => [time, state, n ? found[n - 1][1] : 0]);
 }
 
 CHARTS.nodes = () => {
@@ -213,13 +209,13 @@ CHARTS.nodes = () => {
   if (!known.length) return [];
   const start = Math.min(...sessions.map((each) => each.start_s)), collected = sessions.filter((each) => each.node === null).slice(-1);
   const changes = known.flatMap((node) => changesOf(node, start)).sort((a, b) => a[0] - b[0]), counts = STATES.map((_, state) => (state ? 0 : nodes.length));
-  const points = [[0, [...counts]], ...changes.map(([time, to, from]) => { counts[from] -= 1; counts[to] += 1; return [time, [...counts]]; }), [CONTENT.end_s, [...counts]]];
+  const points = [[CONTENT.begin_s, [...counts]], ...changes.map(([time, to, from]) => { counts[from] -= 1; counts[to] += 1; return [Math.max(time, CONTENT.begin_s), [...counts]]; }), [CONTENT.end_s, [...counts]]];
   const under = (values, state) => values.slice(state).reduce((sum, each) => sum + each, 0);
   const paint = (chart) => {
     const y = chart.valueAxis(nodes.length, "nodes");
     STATES.forEach(([, colour], state) => {
       const line = points.slice(1).map(([time, values]) => `H${chart.x(time).toFixed(1)}V${y(under(values, state)).toFixed(1)}`).join("");
-      chart.body.append(drawn("path", { class: "area", fill: colour, d: `M${chart.x(0)},${y(0)}V${y(under(points[0][1], state)).toFixed(1)}${line}V${y(0)}Z` }));
+      chart.body.append(drawn("path", { class: "area", fill: colour, d: `M${chart.x(points[0][0])},${y(0)}V${y(under(points[0][1], state)).toFixed(1)}${line}V${y(0)}Z` }));
     });
     collected.forEach((each) => chart.mark(each.start_s - start, "collect"));
   };

@@ -51,16 +51,20 @@ def start_of(records: RunRecords, summary: Summary) -> float:
 def page_content(
     folder: RunDirectory, records: RunRecords, summary: Summary, sections: Sequence[Section]
 ) -> dict[str, Any]:
-    """Content with all sessions of the job: times count from the start of the first one."""
+    """Content with all sessions of the job: times count from the start of the first one. Charts of
+    jobs on nodes begin with the first submission, at most as long before as the job took."""
     start_s = start_of(records, summary)
+    end_s = max([records.end_s, *(s.end_s for s in summary.sessions)]) - start_s
+    submitted = [at_s for node in summary.nodes for at_s in node.submitted_s]
     report = summary.to_json()
     return {
         "head": _head(report, start_s),
         "sections": [section.to_page() for section in sections],
         "report": report,
         "sessions_s": [round(at - start_s, 3) for at in records.times("job_start")],
-        "end_s": round(max([records.end_s, *(s.end_s for s in summary.sessions)]) - start_s, 4),
-        "memory": memory_series(records, start_s),
+        "begin_s": max(min([start_s, *submitted]) - start_s, -end_s),
+        "end_s": round(end_s, 4),
+        "memory": memory_series(records, summary.memory, start_s),
         "parent": parent_bars(records, start_s),
         "activity": to_builtins(activity_rows(records, start_s)),
         "courses": course_rows(read_courses(folder), start_s),

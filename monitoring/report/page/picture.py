@@ -68,24 +68,24 @@ def _joined(bars: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]
 def _memory(memory: Mapping[str, Any], top: float, scale: float) -> Iterator[str]:
     """Layers of shared and private memory; and a line: without sharing [kB]."""
     every = max(len(memory["time_s"]) // _MOST_POINTS, 1)
-    private = [
-        sum(values) for values in zip(*(each["values"] for each in memory["private"]), strict=True)
-    ]
-    both = [a + b for a, b in zip(memory["shared"], private, strict=True)]
-    highest = max(max(memory["unshared"], default=0), 1)
+    layers = [each["values"] for each in memory["layers"]]
+    whole = [sum(values) for values in zip(*layers, strict=True)]
+    alone = max(memory["unshared"], default=0)
+    most = max(whole, default=0)
+    highest = max(1.4 * most if alone > 3 * most else alone, 1)
     times = [_LEFT + time_s * scale for time_s in memory["time_s"]][::every]
 
     def line(values: Sequence[float]) -> str:
-        heights = [top + _MEMORY * (1 - value / highest) for value in values[::every]]
+        heights = [top + _MEMORY * (1 - min(value / highest, 1)) for value in values[::every]]
         return "L".join(f"{x:.1f},{y:.1f}" for x, y in zip(times, heights, strict=True))
 
     floor = f"L{times[-1]:.1f},{top + _MEMORY:.0f}L{times[0]:.1f},{top + _MEMORY:.0f}Z"
-    yield f'<path fill="#e8a33d" d="M{line(both)}{floor}"/>'
-    yield f'<path fill="#8fb0d6" d="M{line(memory["shared"])}{floor}"/>'
+    yield f'<path fill="#e8a33d" d="M{line(whole)}{floor}"/>'
+    yield f'<path fill="#8fb0d6" d="M{line(layers[0])}{floor}"/>'
     dashed = 'fill="none" stroke="currentColor" stroke-dasharray="6 4"'
     yield f'<path {dashed} d="M{line(memory["unshared"])}"/>'
     words = (
         f"memory until {memory['time_s'][-1]:.1f} s: blue, shared; orange, private; dashed, if"
-        f" nothing were shared: up to {highest / 1000:,.0f} MB"
+        f" nothing were shared: up to {alone / 1000:,.0f} MB"
     )
     yield f'<text x="0" y="{top + _MEMORY + 1.5 * _ROW:.0f}">{words}</text>'

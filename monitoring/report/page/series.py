@@ -12,6 +12,7 @@ from msgspec import Struct
 from forkrun.base.destinations import datasets_in
 from forkrun.base.quantities import plural
 from forkrun.monitoring.records import RunRecords
+from forkrun.monitoring.report.memory import MemorySummary
 from forkrun.monitoring.report.memory_curves import Curve, memory_curves
 from forkrun.monitoring.report.phases import parent_steps
 from forkrun.monitoring.timing.record import KINDS, ChildCourses
@@ -19,27 +20,27 @@ from forkrun.rundir.ledger import Commit
 
 _MOST_POINTS = 1200
 """Points of each curve."""
-_MOST_OF_CURVES = 120_000
-_MOST_BARS = 40_000
+_MOST_BARS = 20_000
 _MOST_JOINED = 8
 """Longest joined bar, in units of the smallest visible gap."""
 
 
-def memory_series(records: RunRecords, start_s: float) -> dict[str, Any] | None:
-    """Times since `start_s` [s]; memory in kB: shared, private by process, and the sum of RSS, the
-    size without sharing. None: no samples."""
-    if len(records.samples) < 2:
+def memory_series(
+    records: RunRecords, memory: MemorySummary | None, start_s: float
+) -> dict[str, Any] | None:
+    """Times since `start_s` [s]; memory in kB: `layers` of shared memory and of private memory by
+    part of the summary, and the sum of RSS, the size without sharing. None: no samples."""
+    if memory is None or len(records.samples) < 2:
         return None
-    n_processes = len({sample.child for sample in records.samples})
-    most = max(min(_MOST_POINTS, _MOST_OF_CURVES // n_processes), 100)
-    curves = memory_curves(records, most)
+    curves = memory_curves(records, _MOST_POINTS)
+    none = np.zeros_like(curves.time_s)
+    layers = {"shared": curves.shared}
+    for part in memory.parts:
+        own = [curves.private.get(child, none) for child in part.children or (None,)]
+        layers[f"{part.name}, private"] = np.sum(own, axis=0)
     return {
         "time_s": np.round(curves.time_s - start_s, 4).tolist(),
-        "shared": _kilobytes(curves.shared),
-        "private": [
-            {"child": child, "values": _kilobytes(values)}
-            for child, values in curves.private.items()
-        ],
+        "layers": [{"name": name, "values": _kilobytes(each)} for name, each in layers.items()],
         "unshared": _kilobytes(curves.rss),
     }
 

@@ -81,6 +81,8 @@ WORDS = {
     "begin": "Since the job's start.",
     "length": "From its start to the last thing known of it.",
     "node": "Of a batch system: a parent with its children and a part of the plan.",
+    "in the queue": "From each submission to the node's next start, by the clocks of the machines"
+    " that submitted and ran it.",
     "machine": "Where it ran; of several sessions the last one.",
     "children that failed": "How often one was ended by a signal or an error; others redo what it"
     " had not committed.",
@@ -123,6 +125,29 @@ WORDS = {
     " as much.",
     "median": "Private memory of one of them: half have no more.",
     "highest": "Private memory of the one with most.",
+    "result": "Histogram, output or cutflow.",
+    "in this run": "Whether it was computed, or kept of an earlier run.",
+    "computed": "When the run that computed it did so.",
+    "digest": "Of all that the result depends on.",
+    "kind of memory": "At the fork: by owner and use of the addresses. New: by what the child did"
+    " before its memory was seen to have grown.",
+    "became private": "Shared with the parent at the fork, and copied since, because somebody wrote"
+    " to the page.",
+    "new": "Not there at the fork; less than 0 where more was freed.",
+    "at the fork": "Memory of no file that children had in common with their parent.",
+    "owner": "Condition or module that holds the object, the first of several; Python itself: the"
+    " interpreter with libraries, classes and functions.",
+    "mostly after": "First module or step after which the pages were private.",
+    "where": "Use of the addresses: a Python object's arena, C heap, stack, data of a library.",
+    "type": "Class of the Python object.",
+    "why, usually": "Usual reason for such memory.",
+    "of memory": "Memory of this row at the fork.",
+    "process": "Parent, or a child on average, and when its memory was read.",
+    "glibc heap": "Heap of C and C++.",
+    "anonymous mapping": "Arenas of Python, large arrays, heaps of threads.",
+    "stack": "Of all threads.",
+    "code and data of libraries": "Mapped files, with what was written to them.",
+    "other": "Memory shared by all processes of the job, and of the kernel.",
     "outputs": "Files that the merge made.",
     "cutflow": "Events left after each filter of a path, in its order.",
     "of the last": "Share of the events that the step before had left.",

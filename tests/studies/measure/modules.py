@@ -1,5 +1,7 @@
 """Modules and conditions of the jobs that are measured."""
 
+from pathlib import Path
+
 import numpy as np
 
 import forkrun
@@ -21,7 +23,8 @@ class Reads(forkrun.Analyzer):
 
 
 class Writes(forkrun.Analyzer):
-    """Has a table from before the fork, and writes to a half of it."""
+    """Has a table from before the fork, writes to a half of it, and makes one of 16 MB; prints the
+    private memory of its process."""
 
     consumes = ()
 
@@ -30,3 +33,10 @@ class Writes(forkrun.Analyzer):
 
     def analyze(self, block):
         self.table[:500_000] += 1.0
+        if not hasattr(self, "new"):
+            self.new = np.ones(2_000_000)
+
+    def end_job(self):
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        private = sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+        print(f"private: {private} kB", flush=True)

@@ -100,12 +100,31 @@ def test_every_owner_of_private_memory_is_named(job: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_run_that_was_watched_can_be_asked_later(job: Path) -> None:
-    settings = ("--set", "monitoring.unshared=true", "-o", "run", "--quiet")
-    assert forkrun("run", job, *settings, cwd=job.parent).code == 0
+def test_kinds_of_memory_add_up_to_what_each_child_has(job: Path) -> None:
+    assert forkrun("run", job, "--memory-detail", "-o", "run", "--quiet", cwd=job.parent).code == 0
     ended = measure("unshared", "run", cwd=job.parent)
     assert ended.code == 0, ended.err
+    report, run = read(job.parent / "run/report.json"), job.parent / "run"
+    detail = report["memory_detail"]
     assert "module writes" in ended.out
+    for text in (ended.out, (run / "report.txt").read_text()):
+        assert "Memory of a child by kind" in text
+        assert "Became private, by owner, per child" in text
+    logs = "".join(log.read_text() for log in (run / "logs").iterdir())
+    told = [1024 * int(line.split()[1]) for line in logs.splitlines() if "private: " in line]
+    mean = sum(told) / 2
+    assert len(told) == 2
+    kinds = {each["kind"]: each for each in detail["kinds"]}
+    own = sum(each["private_bytes"] + each["new_bytes"] for each in kinds.values())
+    assert own == pytest.approx(mean, abs=1 * MB)
+    assert kinds["new in calls of modules"]["new_bytes"] == pytest.approx(16 * MB, abs=4 * MB)
+    assert kinds["objects of modules"]["private_bytes"] == pytest.approx(4 * MB, abs=0.1 * MB)
+    assert kinds["conditions"]["shared_bytes"] > 8 * MB
+    at_end = next(each for each in detail["moments"] if each["process"] == "child at the end")
+    assert at_end["private_bytes"] == pytest.approx(mean, abs=1 * MB)
+    assert at_end["private_bytes"] == sum(at_end["private_by_use_bytes"].values())
+    copied = detail["private_bytes_by_child"].values()
+    assert sum(copied) / 2 == pytest.approx(detail["private_bytes_per_child"])
 
 
 @pytest.mark.slow
@@ -132,7 +151,7 @@ def test_a_run_that_was_not_watched_says_how_to(job: Path) -> None:
     assert forkrun("run", job, "-o", "run", "--quiet", cwd=job.parent).code == 0
     ended = measure("unshared", "run", cwd=job.parent)
     assert ended.code == 3
-    assert "monitoring.unshared=true" in ended.err
+    assert "--memory-detail" in ended.err
 
 
 @pytest.mark.long

@@ -16,14 +16,14 @@ from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import validate
 from forkrun.config.anchor import anchored
 from forkrun.config.auto_children import AUTO
-from forkrun.errors import ConfigError
+from forkrun.errors import ConfigError, InputError
 from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
     from forkrun.config import JobConfig
+    from forkrun.monitoring.report.memory_detail import MemoryDetail
     from forkrun.studies.frame.study import Study
     from forkrun.studies.measure.memory import MemoryMeasurement, Mix
-    from forkrun.studies.measure.unshared import UnsharedMemory
 
 Options = argparse.Namespace
 _MOST_THREADS, _MOST_CORES, _MOST_FILLS = 256, 4096, 100_000_000
@@ -98,15 +98,20 @@ def _add_unshared(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--rows N = 25", "rows of the table (25)")
 
 
-def _unshared(options: Options, folder: Path) -> UnsharedMemory:
-    from forkrun.studies.measure.unshared import read_unshared
+def _unshared(options: Options, folder: Path) -> MemoryDetail:
+    from forkrun.monitoring.report.memory_detail import read_memory_detail
 
     run_dir = Path(options.config)
     if not run_dir.is_dir():
         run_dir = _run_watched(options, folder)
     elif not RunDirectory(run_dir).is_run_directory():
         raise ConfigError(f"measure unshared: {run_dir} is not a run directory")
-    return read_unshared(run_dir)
+    if found := read_memory_detail(RunDirectory(run_dir)):
+        return found
+    raise InputError(
+        f"{run_dir}: this run was not watched; run it with --memory-detail, or give measure"
+        " unshared the configuration"
+    )
 
 
 def _run_watched(options: Options, folder: Path) -> Path:
@@ -114,7 +119,8 @@ def _run_watched(options: Options, folder: Path) -> Path:
 
     config = _at_least_one_child(options, "unshared")
     serial = ("threads.executor=serial", "threads.per_child=1") if options.threads is None else ()
-    job = RunningJob(config, folder / "unshared", ["monitoring.unshared=true", *serial])
+    settings = ["monitoring.memory_detail=true", "monitoring.sampling_cost=0.5", *serial]
+    job = RunningJob(config, folder / "unshared", settings)
     if not options.quiet:
         print(f"{plural(config.forking.children, 'child')}, watched …", file=sys.stderr)
     with naming(options.config):
@@ -332,7 +338,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "unshared": Kind(
         "show which memory became private in children, and why",
-        "Analyse a run that had [monitoring] unshared = true, or run CONFIG with it, with one"
+        "Analyse a run with --memory-detail, or run CONFIG with it, with one"
         " thread per child unless --threads is given.",
         _add_unshared, _unshared, of_memory=True,
     ),

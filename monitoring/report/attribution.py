@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from forkrun.monitoring.memory_kinds import ANONYMOUS, OF_FILE, STACK, MappedRange
+
 Pages = npt.NDArray[np.uint64]
 OBJECT_PAGE = 4096  # page size in the records of objects
 POOL_BLOCK = 1 << 20  # size of pymalloc's arenas
 
-HEAP = "glibc heap"
-STACK = "stack"
-ANONYMOUS = "anonymous mapping"
 PYMALLOC = "pymalloc arena"
-
-
-class MappedRange(Struct, frozen=True):
-    """Addresses [start, end) of the parent, and their use."""
-
-    start: int
-    end: int
-    where: str
 
 
 class Unshared(Struct, frozen=True):
     """Memory of one owner, of one type, in one place. `at_fork_bytes`: shared with the parent;
     `private_bytes`: mean over the children of memory that became private. `after`: parts of it by
-    the preceding event, largest first. All in bytes."""
+    the preceding event, largest first. All in bytes. `why`: the usual reason for such memory."""
 
     owner: str
     type: str
@@ -39,6 +29,7 @@ class Unshared(Struct, frozen=True):
     at_fork_bytes: float
     private_bytes: float
     after: Mapping[str, float]
+    why: str = ""
 
 
 class Objects(Struct, frozen=True):
@@ -60,27 +51,6 @@ class Objects(Struct, frozen=True):
             records["n_bytes"].astype(np.float64),
             records["is_small"].astype(bool),
         )
-
-
-def parse_maps(text: str) -> list[MappedRange]:
-    """Mapped ranges in the text of /proc/PID/maps."""
-    ranges = []
-    for line in text.splitlines():
-        fields = line.split(maxsplit=5)
-        start, _, end = fields[0].partition("-")
-        path = fields[5] if len(fields) > 5 else ""
-        ranges.append(MappedRange(int(start, 16), int(end, 16), _where(path)))
-    return ranges
-
-
-def _where(path: str) -> str:
-    if path == "[heap]":
-        return HEAP
-    if path.startswith("[stack"):
-        return STACK
-    if not path or path.startswith(("[", "/dev/zero")):
-        return ANONYMOUS
-    return f"data of {PurePath(path.removesuffix(' (deleted)')).name}"
 
 
 def attribute(
@@ -110,17 +80,35 @@ def attribute(
             for border in range(len(label_of))
         }
         after = dict(sorted(by_border.items(), key=lambda item: -item[1]))
+        place = (
+            names["owners"][owner] if owner >= 0 else "",
+            names["types"][kind] if kind >= 0 else "",
+            shares.wheres[where],
+        )
         rows.append(
             Unshared(
-                names["owners"][owner] if owner >= 0 else "",
-                names["types"][kind] if kind >= 0 else "",
-                shares.wheres[where],
+                *place,
                 float(weights.sum()),
                 sum(by_border.values()),
                 {label: size for label, size in after.items() if size > 0},
+                _why(*place),
             )
         )
     return sorted(rows, key=lambda row: (-row.private_bytes, -row.at_fork_bytes))
+
+
+def _why(owner: str, kind: str, where: str) -> str:
+    if where == STACK:
+        return "local variables"
+    if where.startswith(OF_FILE):
+        return "variables of a library"
+    if kind.startswith("array of"):
+        return "written to, or next to what was"
+    if owner:
+        return "counts of references, or filled"
+    if where == PYMALLOC:
+        return "new objects in free places"
+    return "malloc in free places; C++ writes"
 
 
 class _Shares(Struct, frozen=True):

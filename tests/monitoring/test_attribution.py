@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,16 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.studies.measure.attribution import (
-    ANONYMOUS,
-    HEAP,
-    PYMALLOC,
-    MappedRange,
-    Objects,
-    Unshared,
-    attribute,
-    parse_maps,
-)
+from forkrun.monitoring.memory_kinds import ANONYMOUS, HEAP, STACK, MappedRange, parse_maps
+from forkrun.monitoring.report.attribution import PYMALLOC, Objects, Unshared, attribute
 
 PAGE = 4096
 NAMES = {"owners": ["condition sf", "module plots"], "types": ["float", "dict"]}
@@ -53,12 +47,29 @@ def by_name(rows: list[Unshared]) -> dict[tuple[str, str, str], Unshared]:
 
 
 def test_mappings_are_read_with_what_they_are() -> None:
-    assert parse_maps(MAPS) == [
+    assert parse_maps(MAPS.splitlines()) == [
         MappedRange(0x55D0A1C00000, 0x55D0A1C21000, HEAP),
         MappedRange(0x7F12A0000000, 0x7F12A0100000, ANONYMOUS),
         MappedRange(0x7F12B0000000, 0x7F12B0002000, "data of libx.so.1"),
         MappedRange(0x7FFD5A000000, 0x7FFD5A021000, "stack"),
     ]
+
+
+def test_sizes_of_mappings_and_stacks_of_threads_are_those_of_the_kernel() -> None:
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    stop.set()
+    thread.join()
+    ranges = parse_maps(lines)
+    for name, n_bytes in (
+        ("Private", sum(each.private_bytes for each in ranges)),
+        ("Shared", sum(each.shared_bytes for each in ranges)),
+    ):
+        fields = [line.split() for line in lines if line.startswith(f"{name}_")]
+        assert n_bytes == sum(1024 * int(field[1]) for field in fields) > 0
+    assert sum(each.where == STACK for each in ranges) >= 2
 
 
 def test_the_rest_of_a_heap_page_belongs_to_nobody() -> None:
