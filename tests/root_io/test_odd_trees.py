@@ -60,8 +60,8 @@ def skim(tmp_path: Path, path: Path | list[Path], *modules: str, **output: Any) 
     return folder / "run/output/all.root"
 
 
-def merged(tmp_path: Path, path: Path, **options: Any) -> Path:
-    merge_files([path, path], tmp_path / "merged.root", **options)
+def merged(tmp_path: Path, path: Path, other: Path | None = None, **options: Any) -> Path:
+    merge_files([path, other or path], tmp_path / "merged.root", **options)
     return tmp_path / "merged.root"
 
 
@@ -155,13 +155,24 @@ def test_a_list_of_keys_whose_own_key_has_another_size_and_place_is_read(
     assert members(merged(tmp_path, path))["number"] == 2 * NUMBERS
 
 
-@pytest.mark.parametrize("name", ["links", "small_links"])
+@pytest.mark.parametrize("second", ["links", "small_links", "tables"])
+@pytest.mark.parametrize("compression", [None, "zstd:3"])
 def test_references_lead_to_their_objects_after_a_merge(
-    folder: Path, tmp_path: Path, name: str
+    folder: Path, tmp_path: Path, second: str, compression: str | None
 ) -> None:
-    output = merged(tmp_path, folder / f"{name}.root")
-    assert call_root(linked_titles, str(output)) == [str(number) for number in 2 * NUMBERS]
-    assert members(output)["number"] == 2 * NUMBERS
+    """Also of a merged file: numbers of processes are added to those of the file before."""
+    first = "tables" if second == "tables" else "links"
+    path = folder / f"{first}.root"
+    once = merged(tmp_path, path, folder / f"{second}.root", compression=compression)
+    once = once.rename(tmp_path / "once.root")
+    for output, times in ((once, 2), (merged(tmp_path, path, once), 3)):
+        assert call_root(linked_titles, str(output)) == [str(each) for each in times * NUMBERS]
+        assert members(output)["number"] == times * NUMBERS
+
+
+def test_references_lead_to_their_objects_after_a_skim(folder: Path, tmp_path: Path) -> None:
+    output = skim(tmp_path, folder / "links.root", "number % 2 == 1")
+    assert call_root(linked_titles, str(output)) == [str(each) for each in NUMBERS[1::2]]
 
 
 def test_lists_whose_objects_root_would_leave_out_are_refused_before_any_event(

@@ -71,8 +71,9 @@ void write_referring(const char* path) {
   stranger.Write("info");
   writer.write([](int) {});
 }
-void write_links(const char* path) {
+void write_links(const char* path, bool has_table) {
   Writer writer(path, 0);
+  if (has_table) writer.tree->BranchRef();
   TNamed target, *address = &target;
   TRef link, *linked = &link;
   writer.tree->Branch("target", &address, 32000, 0);
@@ -108,8 +109,9 @@ def write_odd_trees(folder: Path) -> None:
     or not before event 12),
     `strangers.root` (lists of objects of a class that the writer alone knows), `beside.root` (such
     an object belongs to the tree), `referring.root` (such an object, which others may refer to, is
-    in the file), `links.root` (each entry has an object whose title is the number, and a reference
-    to it), `numbers.root`."""
+    in the file), `links.root` and `tables.root` (each entry has an object whose title is the
+    number, and a reference to it; the second tree also has a table of references), `numbers.root`.
+    """
     call_root(write, str(folder))
 
 
@@ -121,8 +123,10 @@ def write(folder: str) -> None:
     Path(folder, "odd.C").write_text(_MACRO)
     os.chdir(folder)
     assert ROOT.gROOT.LoadMacro("odd.C++") == 0
-    for kind in ("bits", "strangers", "beside", "referring", "links", "numbers"):
+    for kind in ("bits", "strangers", "beside", "referring", "numbers"):
         getattr(ROOT, f"write_{kind}")(f"{kind}.root")
+    ROOT.write_links("links.root", False)
+    ROOT.write_links("tables.root", True)
     ROOT.write_tracks("never.root", N_EVENTS)
     ROOT.write_tracks("late.root", 12)
     ROOT.write_tracks("always.root", 0)

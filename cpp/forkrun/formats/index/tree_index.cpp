@@ -13,7 +13,6 @@
 #include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
-#include <forkrun/formats/ttree/read/stored_friends.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {

@@ -14,7 +14,7 @@
 #include <forkrun/formats/index/tree_index.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_output.hpp>
 #include <forkrun/formats/rntuple/output/written_check.hpp>
-#include <forkrun/formats/ttree/read/stored_friends.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 namespace forkrun::root_io {

@@ -5,6 +5,8 @@
 
 #include <TFree.h>
 #include <TKey.h>
+#include <TObjArray.h>
+#include <TProcessID.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -72,6 +74,29 @@ void OutputFile::describe_classes_of(const InputFile& file) {
     take_descriptions(file.file(), *file_);
     described_as_ = file.path();
   }
+}
+
+std::uint16_t OutputFile::take_process_ids_of(const InputFile& file) {
+  if (process_ids_.first == file.path()) {
+    return process_ids_.second;
+  }
+  const CapturedMessages messages;
+  const auto name_of = [](int number) { return "ProcessID" + std::to_string(number); };
+  const auto n_before = file_->GetNProcessIDs();
+  for (int i = 0; i < file.file().GetNProcessIDs(); ++i) {
+    auto* key = file.file().GetKey(name_of(i).c_str());
+    auto* id = key == nullptr ? nullptr : key->ReadObject<TProcessID>();
+    if (id == nullptr) {
+      fail_damaged(file.path(), "ids of processes, which its objects refer to, are missing");
+    }
+    id->IncrementCount();
+    file_->GetListOfProcessIDs()->AddAtAndExpand(id, n_before + i);
+    file_->WriteTObject(id, name_of(n_before + i).c_str());
+    file_->IncrementProcessIDs();
+    file_->SetBit(TFile::kHasReferences);
+  }
+  process_ids_ = {file.path(), static_cast<std::uint16_t>(n_before)};
+  return process_ids_.second;
 }
 
 std::int64_t OutputFile::allocate(std::size_t n_bytes) {

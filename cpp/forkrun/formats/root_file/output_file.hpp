@@ -38,6 +38,9 @@ class OutputFile final : public RecordFile {
 
   /// Objects of that file are copied as bytes: this file will describe their classes the same way.
   void describe_classes_of(const InputFile& file);
+  /// Gives this file the ids of the processes by whose numbers objects of that file refer to
+  /// others; returns what is added to these numbers here.
+  [[nodiscard]] std::uint16_t take_process_ids_of(const InputFile& file);
 
   [[nodiscard]] std::int64_t allocate(std::size_t n_bytes) override;
   void write_records(std::int64_t place, std::span<const std::byte> bytes,
@@ -63,6 +66,7 @@ class OutputFile final : public RecordFile {
   std::map<std::string, TDirectory*> folders_;  ///< by path; the file owns them
   std::int64_t seek_directory_{};
   std::string described_as_;  ///< path of the file whose classes are described
+  std::pair<std::string, std::uint16_t> process_ids_;  ///< such a path; what is added
 };
 
 }  // namespace forkrun::root_io

@@ -77,14 +77,6 @@ class RecordWriter {
   std::vector<std::byte>& record_;
 };
 
-std::int16_t header_length(const std::string& name, const std::string& title) {
-  const auto length_of = [](const std::string& text) {
-    return text.size() + (text.size() < 255 ? 1U : 5U);
-  };
-  return static_cast<std::int16_t>(end_of_fixed_key + 1 + std::strlen("TBasket") + length_of(name) +
-                                   length_of(title) + 2 + 4 * sizeof(std::int32_t) + 1);
-}
-
 void write_header(RecordWriter& writer, const BasketHeader& header, const std::string& name,
                   const std::string& title) {
   writer.put(header.n_bytes);
@@ -336,17 +328,12 @@ void move_offsets(std::vector<std::int32_t>& offsets, std::int32_t key_length) {
   }
 }
 
-BasketRecord recompress_basket(std::span<const std::byte> record, Compression compression) {
-  BasketRecord basket;
-  basket.header = parse_basket_header(record);
-  const auto n_key = static_cast<std::size_t>(basket.header.key_length);
-  const auto n_object = static_cast<std::size_t>(basket.header.object_length);
-  const auto payload = compressed(restored(record.subspan(n_key), n_object), compression);
-  basket.record.assign(record.begin(), record.begin() + basket.header.key_length);
-  basket.record.insert(basket.record.end(), payload.begin(), payload.end());
-  basket.header.n_bytes = static_cast<std::int32_t>(basket.record.size());
-  put_big_endian(basket.record.data(), basket.header.n_bytes);
-  return basket;
+std::int16_t header_length(const std::string& name, const std::string& title) {
+  const auto length_of = [](const std::string& text) {
+    return text.size() + (text.size() < 255 ? 1U : 5U);
+  };
+  return static_cast<std::int16_t>(end_of_fixed_key + 1 + std::strlen("TBasket") + length_of(name) +
+                                   length_of(title) + 2 + 4 * sizeof(std::int32_t) + 1);
 }
 
 BasketRecord encode_basket(const std::string& name, const std::string& title,
@@ -371,12 +358,18 @@ BasketRecord encode_basket(const std::string& name, const std::string& title,
   return basket;
 }
 
-void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory) {
+void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory,
+                  std::optional<std::uint16_t> process_offset) {
   put_big_endian(&record[at_date], reproducible_date);
   put_big_endian(&record[at_cycle], only_cycle);
   if (is_large(record)) {
+    const auto known = big_endian<std::uint16_t>(&record[at_seek_directory]);
     put_big_endian(&record[at_seek_key], seek_key);
     put_big_endian(&record[at_seek_directory], seek_directory);
+    if (process_offset) {  // in the two bytes that no place in a file needs
+      put_big_endian(&record[at_seek_directory],
+                     static_cast<std::uint16_t>(known + *process_offset));
+    }
     return;
   }
   if (seek_key > std::numeric_limits<std::int32_t>::max()) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,13 +104,14 @@ struct BasketRecord {
                                          std::int32_t entry_size, std::int32_t n_entries,
                                          Compression compression);
 
-/// The same basket, recompressed: its entries, its offsets and the length of its header stay as
-/// they are. \throws Error if it cannot be uncompressed.
-[[nodiscard]] BasketRecord recompress_basket(std::span<const std::byte> record,
-                                             Compression compression);
+/// Length of the header of a new basket. `name`, `title`: of its branch and tree.
+[[nodiscard]] std::int16_t header_length(const std::string& name, const std::string& title);
 
 /// Writes place of the record and of its directory into the record's key, and the fixed date and
-/// cycle that make files reproducible. \throws Error if a key for small files is beyond 2 GB.
-void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory);
+/// cycle that make files reproducible. `process_offset`: of copied objects that refer to others, is
+/// added to the numbers of processes in their file; only keys of large files have room for it.
+/// \throws Error if a key for small files is beyond 2 GB.
+void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory,
+                  std::optional<std::uint16_t> process_offset = {});
 
 }  // namespace forkrun::root_io

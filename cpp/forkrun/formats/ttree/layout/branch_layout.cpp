@@ -6,6 +6,7 @@
 
 #include <TBranch.h>
 #include <TBranchElement.h>
+#include <TBranchRef.h>
 #include <TClass.h>
 #include <TLeaf.h>
 #include <TLeafObject.h>
@@ -178,6 +179,7 @@ BranchLayout layout_of(TBranch& branch) {
     describe_leaves(branch, layout);
   } else {
     layout.type_name = branch.GetClassName();
+    layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   }
   return layout;
 }
@@ -234,6 +236,9 @@ BranchTree all_branches(TTree& tree) {
   BranchTree all;
   for (TObject* top : *tree.GetListOfBranches()) {
     add_branch(static_cast<TBranch&>(*top), all);
+  }
+  if (auto* table = tree.GetBranchRef()) {
+    add_branch(*table, all);
   }
   return all;
 }

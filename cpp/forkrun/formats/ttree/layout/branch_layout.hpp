@@ -93,7 +93,8 @@ class BranchPlaces {
 /// written: there is nothing to copy, and as hadd does, outputs leave it out.
 [[nodiscard]] bool was_disabled(TBranch& within);
 
-/// The branches that have baskets, each before those within it, and those that only hold others.
+/// The branches that have baskets, each before those within it, the table of references of a whole
+/// tree last; and those that only hold others.
 struct BranchTree {
   std::vector<TBranch*> filled;
   std::vector<TBranch*> holders;

@@ -51,25 +51,23 @@ std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
   return sorted;
 }
 
-bool check_all(TreeFile& file, const BasketCheck& check, Bytes& memory) {
+bool check_all(TreeFile& file, const BasketCheck& check, Bytes& memory,
+               const std::function<bool(const BasketPlace&, const BasketHeader&)>& is) {
   const auto places = on_file(check.places());
   expect_chunks(file, places);
-  bool has_small_keys = false;
+  bool is_any = false;
   for_each_chunk(places, [&](std::span<const BasketPlace> chunk) {
     const auto headers = read_chunk(file, check, chunk, memory).headers;
-    has_small_keys |= std::ranges::any_of(headers, &BasketHeader::is_of_small_file);
+    for (std::size_t i = 0; is && i < headers.size(); ++i) {
+      is_any = is_any || is(chunk[i], headers[i]);
+    }
   });
-  return has_small_keys;
-}
-
-void sort_by_branch(std::vector<CopiedBasket>& baskets) {
-  std::ranges::sort(
-      baskets, {}, [](const auto& basket) { return std::pair{basket.branch, basket.first_entry}; });
+  return is_any;
 }
 
 std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
                                        std::vector<BasketPlace> baskets, RecordFile& output,
-                                       Bytes& memory) {
+                                       Bytes& memory, std::optional<std::uint16_t> process_offset) {
   std::ranges::sort(baskets, {}, &BasketPlace::seek);
   expect_chunks(file, baskets);
   std::vector<CopiedBasket> copied;
@@ -81,14 +79,15 @@ std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       const auto offset = chunk[i].seek - chunk.front().seek;
       place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
-                   place + offset, output.seek_directory());
+                   place + offset, output.seek_directory(), process_offset);
       sizes.push_back(records[i].size());
       copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset,
                         ends_of(records[i], headers[i])});
     }
     output.write_records(place, bytes, sizes);
   });
-  sort_by_branch(copied);
+  std::ranges::sort(
+      copied, {}, [](const auto& basket) { return std::pair{basket.branch, basket.first_entry}; });
   return copied;
 }
 

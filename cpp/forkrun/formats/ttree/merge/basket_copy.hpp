@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,18 +53,16 @@ struct CopiedBasket {
 /// Baskets that have records of their own, in the order in which they lie in the file.
 [[nodiscard]] std::vector<BasketPlace> on_file(std::span<const BasketPlace> places);
 
-/// Checks all baskets of a tree on file. Returns whether one has the key of a small file.
+/// Checks all baskets of a tree on file. Returns whether `is` one of them so, if it is given.
 /// \throws InputError
-bool check_all(TreeFile& file, const BasketCheck& check, Bytes& memory);
-
-/// Sorts by branch and entry.
-void sort_by_branch(std::vector<CopiedBasket>& baskets);
+bool check_all(TreeFile& file, const BasketCheck& check, Bytes& memory,
+               const std::function<bool(const BasketPlace&, const BasketHeader&)>& is = {});
 
 /// Copies baskets of a file as they are, in the order in which they lie there; each is checked
-/// first. Returns them sorted by branch. `memory`: for what is read. \throws InputError,
-/// OutputError
-[[nodiscard]] std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
-                                                     std::vector<BasketPlace> baskets,
-                                                     RecordFile& output, Bytes& memory);
+/// first. Returns them sorted by branch. `memory`: for what is read; `process_offset`: see
+/// `place_basket`. \throws InputError, OutputError
+[[nodiscard]] std::vector<CopiedBasket> copy_baskets(
+    TreeFile& file, const BasketCheck& check, std::vector<BasketPlace> baskets, RecordFile& output,
+    Bytes& memory, std::optional<std::uint16_t> process_offset = {});
 
 }  // namespace forkrun::root_io

@@ -5,6 +5,7 @@
 #include <set>
 
 #include <TBranch.h>
+#include <TBranchRef.h>
 #include <TFile.h>
 #include <TObjArray.h>
 #include <TTree.h>
@@ -155,6 +156,9 @@ BranchTree MergedStructure::branches_of(TTree& tree) const {
       merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
       merged.holders.insert(merged.holders.end(), of_top.holders.begin(), of_top.holders.end());
     }
+  }
+  if (auto* table = tree.GetBranchRef()) {
+    merged.filled.push_back(table);
   }
   return merged;
 }

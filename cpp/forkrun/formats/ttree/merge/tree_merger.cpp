@@ -138,8 +138,9 @@ std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey
   }
   const BasketCheck check{layouts_, std::move(record->baskets), path_, file, check_};
   const auto places = check.places();
-  const bool joins = joins_ = !taken.is_all() || reclustering_.joins(places);
-  if (joins && !has_own_branches_alone()) {
+  const auto process_offset = process_offset_of(file, branches_);
+  const bool joins = joins_ = !taken.is_all() || (!process_offset && reclustering_.joins(places));
+  if (joins ? !has_own_branches_alone() : lacks_room(file, check, process_offset)) {
     return {};
   }
   describe_classes_of(file, branches_);
@@ -150,7 +151,8 @@ std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey
   const BranchOf branch_of = [&](auto number) {
     return file.input_tree(place_.asked).branch(number);
   };
-  joins ? join(file, check, rows, branch_of) : copy_whole(file, check, places, branch_of);
+  joins ? join(file, check, rows, branch_of)
+        : copy_whole(file, check, places, branch_of, process_offset);
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     writers_[i].include(record->filled[i]);
   }
@@ -222,65 +224,48 @@ void TreeMerger::flush() {
 }
 
 void TreeMerger::copy_whole(TreeFile& file, const BasketCheck& check,
-                            std::span<const BasketPlace> places, const BranchOf& branch_of) {
+                            std::span<const BasketPlace> places, const BranchOf& branch_of,
+                            ProcessOffset process_offset) {
   flush();
+  std::vector<CopiedBasket> copied;
   if (treatment_.recompresses) {
-    for (std::size_t i = 0; i < writers_.size(); ++i) {
-      note_passed(file, i, branch_of);
-    }
+    check_all(file, check, chunk_);
+  } else {
+    copied = copy_baskets(file, check, on_file(places), output_.records, chunk_, process_offset);
   }
+  enter(file, places, copied, branch_of);
+}
+
+/// Those that were not copied are rewritten.
+void TreeMerger::enter(TreeFile& file, std::span<const BasketPlace> places,
+                       std::span<const CopiedBasket> copied, const BranchOf& branch_of) {
   std::vector<std::int64_t> begins;
   std::ranges::transform(writers_, std::back_inserter(begins), &BranchWriter::n_written);
-  const auto copied = treatment_.recompresses
-                          ? recompressed(file, check, places)
-                          : copy_baskets(file, check, on_file(places), output_.records, chunk_);
-  auto next = copied.begin();
-  for (const auto& place : places) {
-    if (place.seek == 0) {  // kept within the tree's own record
-      rewrite(file, place, branch_of);
-    } else {
-      writers_[place.branch].enter(next->header, next->place,
-                                   begins[place.branch] + place.first_entry, next->ends);
+  std::unique_ptr<BranchReader> reader;
+  const BranchWriter* rewritten = nullptr;
+  for (auto next = copied.begin(); const auto& place : places) {
+    auto& writer = writers_[place.branch];
+    if (next != copied.end() && place.seek != 0) {
+      writer.enter(next->header, next->place, begins[place.branch] + place.first_entry, next->ends);
       ++next;
+      continue;
     }
+    if (&writer != rewritten) {
+      reader = std::make_unique<BranchReader>(branch_of(place.branch), file);
+      rewritten = &writer;
+    }
+    const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
+    writer.copy(*reader, {&run, 1});
+    writer.encode();
+    writer.write(output_.records);
   }
-}
-
-std::vector<CopiedBasket> TreeMerger::recompressed(TreeFile& file, const BasketCheck& check,
-                                                   std::span<const BasketPlace> places) {
-  std::vector<CopiedBasket> copied;
-  for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
-    const auto records = read_chunk(file, check, chunk, chunk_).records;
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      auto basket = recompress_basket(records[i], treatment_.compression);
-      const auto place = output_.records.allocate(basket.record.size());
-      place_basket(basket.record, place, output_.records.seek_directory());
-      output_.records.write(place, basket.record);
-      copied.push_back({chunk[i].branch, chunk[i].first_entry, basket.header, place,
-                        ends_of(basket.record, basket.header)});
-    }
-  });
-  sort_by_branch(copied);
-  return copied;
-}
-
-void TreeMerger::rewrite(TreeFile& file, const BasketPlace& place, const BranchOf& branch_of) {
-  auto& writer = writers_[place.branch];
-  BranchReader reader{branch_of(place.branch), file};
-  const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
-  writer.copy(reader, {&run, 1});
-  writer.encode();
-  writer.write(output_.records);
-}
-
-void TreeMerger::note_passed(TreeFile& file, std::size_t branch, const BranchOf& branch_of) {
-  BranchReader reader{branch_of(branch), file};
-  writers_[branch].note_passed(reader);
 }
 
 std::int64_t TreeMerger::finish() {
   if (tree_ == nullptr && !without_entries_.empty()) {
-    start_without_entries();
+    only_without_entries_ = std::make_unique<TreeFile>(without_entries_.front());
+    TTree& tree = only_without_entries_->tree(place_.asked);
+    start(tree, *only_without_entries_, structure_.branches_of(tree));
   }
   flush();
   for (auto& writer : writers_) {

@@ -52,8 +52,7 @@ struct MergedFile {
 /// Joins trees of one structure, in the order in which they are added, by copying their baskets as
 /// they are: large reads, large writes, nothing uncompressed unless baskets are joined. That holds
 /// for branches of objects and those within them as well. Trees of numbers need no ROOT. Of others
-/// it reads the first one, then records tell where baskets are, which is most of the work. Trees
-/// with references between objects are copied by ROOT, after the same checks.
+/// it reads the first one, then records tell where baskets are, which is most of the work.
 class TreeMerger {
  public:
   /// `only`: the top-level branches that are merged, all when none.
@@ -85,6 +84,7 @@ class TreeMerger {
 
  private:
   class EntrySink;
+  using ProcessOffset = std::optional<std::uint16_t>;
   using BranchOf = std::function<StoredBranch(std::size_t filled)>;
 
   [[nodiscard]] std::string where(const TreeFile& file) const;
@@ -98,11 +98,9 @@ class TreeMerger {
             const BranchOf& branch_of);
   void flush();
   void copy_whole(TreeFile& file, const BasketCheck& check, std::span<const BasketPlace> places,
-                  const BranchOf& branch_of);
-  [[nodiscard]] std::vector<CopiedBasket> recompressed(TreeFile& file, const BasketCheck& check,
-                                                       std::span<const BasketPlace> places);
-  void rewrite(TreeFile& file, const BasketPlace& place, const BranchOf& branch_of);
-  void note_passed(TreeFile& file, std::size_t branch, const BranchOf& branch_of);
+                  const BranchOf& branch_of, ProcessOffset process_offset = {});
+  void enter(TreeFile& file, std::span<const BasketPlace> places,
+             std::span<const CopiedBasket> copied, const BranchOf& branch_of);
 
   // With ROOT:
   /// Whether no branch is within another one, or of objects: records tell how entries are stored.
@@ -112,9 +110,7 @@ class TreeMerger {
   std::int64_t add_by_root(TreeFile& file, const TKey& key, const TakenRows& taken);
   bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
   void start(TTree& tree, const TreeFile& file, const BranchTree& branches);
-  void start_without_entries();
   void note_structure(TreeFile& file, const TKey& key, const BranchTree& branches);
-  void add_to_index(TTree& tree, std::span<const RowRange> rows);
   void include_ranges(const BranchTree& from);
   void check_way_of_filling(TTree& tree, const TreeFile& file);
   void check_taken_apart(TTree& tree, const TreeFile& file, const BranchTree& branches) const;
@@ -123,8 +119,20 @@ class TreeMerger {
   void copy(TTree& tree, TreeFile& file, const BranchTree& branches, const TakenRows& taken,
             std::span<const RowRange> rows);
   void copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& branches);
-  /// `fills`: ROOT reads and fills all entries, else it copies baskets.
-  void copy_by_root(TTree& tree, const TreeFile& file, bool fills);
+  /// Whether baskets hold something else where they are copied to, so that ROOT has to fill them.
+  [[nodiscard]] bool must_be_filled(TreeFile& file, const BasketCheck& check,
+                                    const BranchTree& branches, std::span<const BasketPlace> places,
+                                    ProcessOffset process_offset);
+  /// Whether keys of baskets have no room for that.
+  [[nodiscard]] bool lacks_room(TreeFile& file, const BasketCheck& check,
+                                ProcessOffset process_offset) {
+    return process_offset.value_or(0) > 0 &&
+           check_all(file, check, chunk_, [](const auto& /*place*/, const auto& header) {
+             return header.is_of_small_file;
+           });
+  }
+  [[nodiscard]] ProcessOffset process_offset_of(const TreeFile& file, const BranchTree& branches);
+  void fill(TTree& tree, TreeFile& file, const BranchTree& branches);
   void note_branches();
   void finish_root_tree();
 

@@ -1,14 +1,13 @@
 #include <forkrun/formats/ttree/merge/tree_merger.hpp>
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 #include <utility>
 
+#include <TBasket.h>
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TBranchObject.h>
-#include <TDirectory.h>
+#include <TBranchRef.h>
 #include <TFile.h>
 #include <TKey.h>
 #include <TLeaf.h>
@@ -18,7 +17,6 @@
 #include <forkrun/formats/root_file/object_record.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
-#include <forkrun/formats/ttree/read/stored_friends.hpp>
 #include <forkrun/formats/ttree/write/relations.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>
 
@@ -32,8 +30,9 @@ namespace {
 bool are_known(const BranchTree& branches) {
   for (const auto& group : {branches.filled, branches.holders}) {
     for (const auto* branch : group) {
-      if (branch->IsA() != TBranch::Class() && branch->IsA() != TBranchElement::Class() &&
-          branch->IsA() != TBranchObject::Class()) {
+      const auto* type = branch->IsA();
+      if (type != TBranch::Class() && type != TBranchElement::Class() &&
+          type != TBranchObject::Class() && type != TBranchRef::Class()) {
         return false;
       }
     }
@@ -44,21 +43,6 @@ bool are_known(const BranchTree& branches) {
 bool has_objects(const BranchTree& branches) {
   return std::ranges::any_of(branches.filled,
                              [](auto* branch) { return branch->IsA() != TBranch::Class(); });
-}
-
-/// Whether ROOT fills the branch with the bytes that it has read.
-bool has_numbers_alone(TBranch& branch) {
-  if (branch.IsA() != TBranch::Class()) {
-    return false;
-  }
-  const std::set<std::string_view> exact{"TLeafB", "TLeafS", "TLeafI", "TLeafL", "TLeafG",
-                                         "TLeafF", "TLeafD", "TLeafO", "TLeafC"};
-  for (const TObject* leaf : *branch.GetListOfLeaves()) {
-    if (!exact.contains(leaf->ClassName())) {
-      return false;
-    }
-  }
-  return true;
 }
 
 /// Objects may point to each other: by numbers that belong to their file.
@@ -86,15 +70,6 @@ void check_version(const InputFile& file, const BranchTree& branches) {
   }
 }
 
-/// Whether ROOT has to copy it, as entries cannot be taken as bytes.
-bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,
-                std::span<const BasketPlace> places) {
-  const bool is_all_on_file =
-      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
-  return tree.GetBranchRef() != nullptr || may_have_references(file, branches) ||
-         !(are_relocatable(branches) || is_all_on_file);
-}
-
 /// None if ROOT has to read it.
 std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::string& path) {
   const auto object = read_object(file, key, path);
@@ -104,7 +79,7 @@ std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::
 }  // namespace
 
 std::optional<TreeRecord> TreeMerger::record_beside_root(TreeFile& file, const TKey& key) const {
-  if (!record_ || may_have_references(file, branches_)) {
+  if (!record_) {
     return {};
   }
   check_version(file, branches_);
@@ -167,7 +142,10 @@ std::int64_t TreeMerger::add_by_root(TreeFile& file, const TKey& key, const Take
     check_taken_apart(tree, file, branches);
   }
   const auto rows = rows_of(file, taken, n_rows);
-  add_to_index(tree, rows);
+  index_.open(tree);
+  for (const auto& range : rows) {
+    index_.add({range.first, range.last});
+  }
   copy(tree, file, branches, taken, rows);
   include_ranges(branches);
   n_parts_ += taken.is_all() ? 1 : 2;
@@ -195,15 +173,6 @@ void TreeMerger::check_way_of_filling(TTree& tree, const TreeFile& file) {
                      "this tree (--trees; in a job merge.carry = false)");
   }
   is_by_branch_ = is_by_branch_ || is_by_branch;
-}
-
-void TreeMerger::add_to_index(TTree& tree, std::span<const RowRange> rows) {
-  if (index_.is_wanted()) {
-    index_.open(tree);
-  }
-  for (const auto& range : rows) {
-    index_.add({range.first, range.last});
-  }
 }
 
 /// A tree without entries may lack branches: the merged one has the structure of the first with
@@ -255,83 +224,111 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches,
     return copy_by_branch(tree, file, branches);
   }
   if (!are_known(branches)) {
-    flush();
-    return copy_by_root(tree, file, treatment_.recompresses);
+    return fill(tree, file, branches);
   }
   const BasketCheck check{tree, branches.filled, file, check_};
   const auto places = check.places();
   const auto branch_of = stored_by_root(tree, file, branches);
-  const bool by_root = taken.is_all() && needs_root(tree, file, branches, places);
-  const bool joins =
-      !taken.is_all() || (!by_root && are_relocatable(branches) && reclustering_.joins(places));
+  const auto process_offset = process_offset_of(file, branches);
+  const bool joins = !taken.is_all() ||
+                     (!process_offset && are_relocatable(branches) && reclustering_.joins(places));
   if (taken.is_all()) {
     reclustering_.note(places, joins);
   }
-  if (by_root) {
-    flush();
-    // Where references count from is in the key of a basket, if it has room: ROOT writes it over
-    // what follows else.
-    const bool lacks_room = check_all(file, check, chunk_) && may_have_references(file, branches);
-    const bool fills = treatment_.recompresses || lacks_room;
-    for (std::size_t i = 0; i < branches.filled.size(); ++i) {
-      if (!fills ||
-          has_numbers_alone(*branches.filled[i])) {  // else bytes of objects may be others
-        note_passed(file, i, branch_of);
-      }
-    }
-    return copy_by_root(tree, file, fills);
-  }
   describe_classes_of(file, branches);
-  joins ? join(file, check, rows, branch_of) : copy_whole(file, check, places, branch_of);
+  if (joins) {
+    join(file, check, rows, branch_of);
+  } else if (must_be_filled(file, check, branches, places, process_offset)) {
+    fill(tree, file, branches);
+  } else {
+    copy_whole(file, check, places, branch_of, process_offset);
+  }
+}
+
+/// ROOT takes the ids by itself where it fills new baskets.
+TreeMerger::ProcessOffset TreeMerger::process_offset_of(const TreeFile& file,
+                                                        const BranchTree& branches) {
+  if (output_.root == nullptr || !may_have_references(file, branches)) {
+    return {};
+  }
+  return treatment_.recompresses ? std::uint16_t{0} : output_.root->take_process_ids_of(file);
+}
+
+/// What refers to other objects counts from a number in the key of its basket, which small keys and
+/// new ones lack; what is a place in its basket is another one after a key of another length.
+bool TreeMerger::must_be_filled(TreeFile& file, const BasketCheck& check,
+                                const BranchTree& branches, std::span<const BasketPlace> places,
+                                ProcessOffset process_offset) {
+  const auto is_in_tree = [](const auto& place) { return place.seek == 0; };
+  if (process_offset) {
+    const auto lacks_key = [&](const auto& place) {
+      return is_in_tree(place) && branches.filled[place.branch]->IsA() != TBranchRef::Class();
+    };
+    return treatment_.recompresses || std::ranges::any_of(places, lacks_key) ||
+           lacks_room(file, check, process_offset);
+  }
+  const auto has_other_key = [&](const BasketPlace& place, int key_length) {
+    const auto* name = branches.filled[place.branch]->GetName();
+    return key_length != header_length(name, root_tree_->GetName());
+  };
+  const auto is_moved = [&](const BasketPlace& place) {
+    return is_in_tree(place) &&
+           has_other_key(place,
+                         branches.filled[place.branch]->GetBasket(place.number)->GetKeylen());
+  };
+  return !are_relocatable(branches) &&
+         (std::ranges::any_of(places, is_moved) ||
+          (treatment_.recompresses &&
+           check_all(file, check, chunk_, [&](const auto& place, const auto& header) {
+             return has_other_key(place, header.key_length);
+           })));
 }
 
 /// Each branch follows what the files before have of it.
 void TreeMerger::copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& branches) {
   const BasketCheck check{tree, branches.filled, file, check_};
   const auto places = check.places();
-  if (!are_known(branches) || needs_root(tree, file, branches, places)) {
+  const auto process_offset = process_offset_of(file, branches);
+  if (!are_known(branches) || must_be_filled(file, check, branches, places, process_offset)) {
     throw InputError(where(file) +
                      " was filled branch by branch, and has objects that only ROOT can copy, "
                      "entry by entry; merge without this tree (--trees; in a job merge.carry = "
                      "false)");
   }
   describe_classes_of(file, branches);
-  copy_whole(file, check, places, stored_by_root(tree, file, branches));
+  copy_whole(file, check, places, stored_by_root(tree, file, branches), process_offset);
   of_holders_.resize(branches.holders.size());
   for (std::size_t i = 0; i < branches.holders.size(); ++i) {
     of_holders_[i] += branches.holders[i]->GetEntries();
   }
 }
 
-void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file, bool fills) {
-  if (!fills) {
-    output_.root->describe_classes_of(
-        file);  // ROOT leaves out classes that it cannot make objects of
-  }
-  const CapturedMessages messages;
-  const TDirectory::TContext nowhere{nullptr};
-  if (fills) {
-    tree.CopyAddresses(root_tree_);  // by name: the others of that name follow
-    BranchPlaces places;
-    for (TObject* object : *root_tree_->GetListOfBranches()) {
-      auto& to = static_cast<TBranch&>(*object);
-      auto& from = *branch_at(tree, places.next(to.GetName()));
-      if (from.IsA() != TBranch::Class()) {
-        share_address(from, to);
-      }
+/// Only branches of objects: numbers, as in a table of references, are the same in any basket.
+void TreeMerger::fill(TTree& tree, TreeFile& file, const BranchTree& branches) {
+  flush();
+  const auto is_plain = [&](std::size_t i) {
+    auto& branch = *branches.filled[i];
+    return branch.IsA() == TBranchRef::Class() || branch.GetMother()->IsA() == TBranch::Class();
+  };
+  auto places = BasketCheck{tree, branches.filled, file, check_}.places();
+  std::erase_if(places, [&](const auto& place) { return !is_plain(place.branch); });
+  enter(file, places, {}, stored_by_root(tree, file, branches));
+  const EntryRange all{0, 0, tree.GetEntries()};
+  for (std::size_t first = 0, last = 0; first < places_.size(); first = last) {
+    const auto& top = places_[first].top;
+    while (last < places_.size() && places_[last].top == top) {
+      ++last;
     }
+    if (is_plain(first)) {
+      continue;
+    }
+    FilledBranch filled{*branch_at(*root_tree_, top),
+                        std::span{branches_.filled}.subspan(first, last - first),
+                        std::span{writers_}.subspan(first, last - first), *output_.root};
+    filled.open(*branch_at(tree, top), file.path());
+    filled.add({&all, 1});
+    filled.flush();
   }
-  const auto autosave = root_tree_->GetAutoSave();
-  root_tree_->SetAutoSave(0);  // it would be written by its own name
-  if (root_tree_->CopyEntries(&tree, -1, fills ? "" : "fast") < 0 ||
-      !messages.first_error().empty()) {
-    throw InputError(where(file) + " cannot be copied: " + messages.first());
-  }
-  for (std::size_t i = 0; i < writers_.size(); ++i) {
-    branches_.filled[i]->FlushBaskets();
-    writers_[i].pass(tree.GetEntries());
-  }
-  root_tree_->SetAutoSave(autosave);
 }
 
 /// Largest counts: readers make room for as many values.
@@ -355,12 +352,6 @@ void TreeMerger::note_branches() {
   }
   notes_.push_back(
       path_ + ": filled branch by branch, and joined so; entries of branches: " + some_of(lengths));
-}
-
-void TreeMerger::start_without_entries() {
-  only_without_entries_ = std::make_unique<TreeFile>(without_entries_.front());
-  TTree& tree = only_without_entries_->tree(place_.asked);
-  start(tree, *only_without_entries_, structure_.branches_of(tree));
 }
 
 void TreeMerger::finish_root_tree() {

@@ -10,18 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <TBasket.h>
 #include <TBranch.h>
-#include <TBranchElement.h>
-#include <TBuffer.h>
-#include <TDirectory.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
-#include <forkrun/formats/ttree/write/branch_samples.hpp>
 #include <forkrun/formats/ttree/write/plain_tree.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>
 
@@ -41,92 +35,6 @@ std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& 
 }
 
 }  // namespace
-
-/// A top-level branch that ROOT reads and fills, with samples: the bytes of some entries as ROOT
-/// has put them into its baskets, before it compresses and writes these.
-class OutputTarget::RootCopy {
- public:
-  RootCopy(BranchPlace place, TBranch& branch);
-
-  [[nodiscard]] const BranchPlace& place() const { return place_; }
-  [[nodiscard]] TBranch& branch() const { return branch_; }
-
-  /// Whether the ends of what is filled next are sampled: for the first time, and one in
-  /// `BranchSamples::period` times.
-  [[nodiscard]] bool takes_part() { return turn_++ % BranchSamples::period == 0; }
-  /// Fills entry `number` and notes it, but where it has filled a basket; false: ROOT refuses.
-  [[nodiscard]] bool fill(std::int64_t number);
-  /// Everything was filled: finds the places of the branches in the tree that is written.
-  void finish();
-  /// What the file has to hold.
-  [[nodiscard]] std::vector<SampledBranch> sampled() const;
-
- private:
-  struct Filled {
-    TBranch* branch;
-    BranchSamples samples;
-    int basket{};
-    int begin{};  ///< of the entry in the basket; 0: after its header
-    std::size_t number{};
-  };
-
-  BranchPlace place_;
-  TBranch& branch_;
-  std::vector<Filled> filled_;
-  std::size_t turn_ = 0;
-};
-
-OutputTarget::RootCopy::RootCopy(BranchPlace place, TBranch& branch)
-    : place_{std::move(place)}, branch_{branch} {
-  for (auto* filled : all_branches(branch).filled) {
-    if (filled->IsA() == TBranch::Class() || filled->IsA() == TBranchElement::Class()) {
-      filled_.push_back({filled, BranchSamples{filled->GetName()}});
-    }
-  }
-}
-
-bool OutputTarget::RootCopy::fill(std::int64_t number) {
-  for (auto& filled : filled_) {
-    filled.basket = filled.branch->GetWriteBasket();
-    const auto* basket = filled.branch->GetBasket(filled.basket);
-    filled.begin = basket == nullptr ? 0 : basket->GetBufferRef()->Length();
-  }
-  if (branch_.Fill() < 0) {
-    return false;
-  }
-  for (auto& filled : filled_) {
-    if (filled.branch->GetWriteBasket() != filled.basket) {
-      continue;  // it is on file
-    }
-    const auto* basket = filled.branch->GetBasket(filled.basket);
-    if (basket == nullptr) {
-      continue;  // it has no entries: ROOT leaves the branch out
-    }
-    const auto* buffer = basket->GetBufferRef();
-    const auto begin = filled.begin == 0 ? basket->GetKeylen() : filled.begin;
-    const std::span bytes{buffer->Buffer(), static_cast<std::size_t>(buffer->Length())};
-    filled.samples.note_passed(number,
-                               std::as_bytes(bytes.subspan(static_cast<std::size_t>(begin))));
-  }
-  return true;
-}
-
-void OutputTarget::RootCopy::finish() {
-  const auto written = all_branches(branch_).filled;
-  std::erase_if(filled_, [&](auto& filled) {
-    const auto at = std::ranges::find(written, filled.branch);
-    filled.number = static_cast<std::size_t>(at - written.begin());
-    return at == written.end();
-  });
-}
-
-std::vector<SampledBranch> OutputTarget::RootCopy::sampled() const {
-  std::vector<SampledBranch> branches;
-  for (const auto& filled : filled_) {
-    branches.push_back({{place_, filled.number}, &filled.samples});
-  }
-  return branches;
-}
 
 OutputTarget::OutputTarget(const std::string& path, KeptInput& input, const OutputContent& content)
     : input_{input} {
@@ -178,7 +86,7 @@ void OutputTarget::add_root_tree(const OutputContent& content) {
     const auto place = places.next(branch.GetName());
     TBranch& from = *branch_at(first.tree(), place);
     if (is_rewritten(from, first.file())) {
-      copies_.emplace_back(place, branch);
+      add_filled(place, branch, content.compression);
       continue;
     }
     keeps_objects_ = keeps_objects_ || from.IsA() != TBranch::Class();
@@ -192,6 +100,16 @@ void OutputTarget::add_root_tree(const OutputContent& content) {
   }
 }
 
+void OutputTarget::add_filled(const BranchPlace& place, TBranch& branch, Compression compression) {
+  auto within = all_branches(branch).filled;
+  std::vector<BranchWriter> writers;
+  for (auto* filled : within) {
+    writers.emplace_back(RootTree::branch(*filled), compression);
+  }
+  const FilledBranch filled{branch, within, writers, *root_file_};  // lists stay where they are
+  filled_.push_back({place, std::move(within), std::move(writers), filled});
+}
+
 void OutputTarget::open() {
   if (index_.is_wanted()) {
     index_.open(input_.tree());
@@ -199,53 +117,17 @@ void OutputTarget::open() {
   if (keeps_objects_) {
     root_file_->describe_classes_of(input_.file());
   }
-  if (copies_.empty()) {
-    return;
-  }
-  const TDirectory::TContext nowhere{nullptr};  // else histograms in branches belong to the file
-  for (const auto& copy : copies_) {
-    copy.branch().ResetAddress();  // it was that of a branch of the file before
-    share_address(*branch_at(input_.tree(), copy.place()), copy.branch());
+  for (auto& [place, within, writers, branch] : filled_) {
+    branch.open(*branch_at(input_.tree(), place), input_.file().path());
   }
 }
 
 void OutputTarget::fill(std::span<const EntryRange> entries) {
-  if (root_tree_ == nullptr) {
-    return;
-  }
-  const TDirectory::TContext nowhere{nullptr};
   for (const auto& range : entries) {
     index_.add({range.first, range.last});
   }
-  const CapturedMessages messages;
-  for (auto& copy : copies_) {
-    TBranch& from = *branch_at(input_.tree(), copy.place());
-    TBranch& to = copy.branch();
-    const auto first = to.GetEntries();
-    const auto last = first + n_events_of(entries) - 1;
-    const bool is_sampled = copy.takes_part();
-    bool is_read = true;
-    bool is_written = true;
-    for (const auto& range : entries) {
-      for (auto entry = range.first; is_read && is_written && entry < range.last; ++entry) {
-        const auto number = to.GetEntries();
-        is_read = from.GetEntry(entry, 1) >= 0 && messages.first_error().empty();
-        if (is_read && is_sampled && (number == first || number == last)) {
-          is_written = copy.fill(number);
-        } else if (is_read) {
-          is_written = to.Fill() >= 0;
-        }
-      }
-    }
-    const auto why = messages.first_error();  // ROOT continues
-    const auto what = ": branch \"" + copy.place().name + "\" cannot be copied";
-    const auto text = what + (why.empty() ? "" : ": " + why);
-    if (!is_read) {
-      throw InputError(input_.file().path() + text);
-    }
-    if (!is_written || !why.empty()) {
-      throw OutputError(root_file_->path() + text);
-    }
+  for (auto& filled : filled_) {
+    filled.branch.add(entries);
   }
 }
 
@@ -266,8 +148,14 @@ void OutputTarget::abandon() noexcept {
 void OutputTarget::finish_root_tree(std::int64_t n_entries) {
   root_tree_->SetEntries(n_entries);
   index_.finish(*root_tree_);
-  for (auto& copy : copies_) {
-    copy.finish();
+  for (auto& [place, within, writers, branch] : filled_) {
+    branch.flush();
+    const auto written = branch.written();
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (written[i] != nullptr) {
+        sampled_.push_back({{place, i}, &written[i]->samples()});
+      }
+    }
   }
   if (input_.config().files.size() > 1 || n_entries != input_.first_file().tree().GetEntries()) {
     drop_friends(*root_tree_);
@@ -275,14 +163,6 @@ void OutputTarget::finish_root_tree(std::int64_t n_entries) {
   for (auto* holder : holders_) {
     holder->SetEntries(n_entries);
   }
-}
-
-std::vector<SampledBranch> OutputTarget::sampled() const {
-  std::vector<SampledBranch> branches;
-  for (const auto& copy : copies_) {
-    std::ranges::copy(copy.sampled(), std::back_inserter(branches));
-  }
-  return branches;
 }
 
 void try_copy(const std::string& path, const std::string& tree,

@@ -13,6 +13,7 @@
 #include <forkrun/formats/ttree/output/kept_input.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/relations.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
 #include <forkrun/formats/ttree/write/written_tree.hpp>
 
 class TBranch;
@@ -55,13 +56,12 @@ class OutputTarget {
   /// Removes the file.
   void abandon() noexcept;
   /// Samples of the branches that ROOT fills.
-  [[nodiscard]] std::vector<SampledBranch> sampled() const;
+  [[nodiscard]] std::span<const SampledBranch> sampled() const { return sampled_; }
 
  private:
-  struct RootCopy;
-
   void add_plain_tree(PlainFile& file, const OutputContent& content, TreeMembers members);
   void add_root_tree(const OutputContent& content);
+  void add_filled(const BranchPlace& place, TBranch& branch, Compression compression);
   void finish_root_tree(std::int64_t n_entries);
 
   KeptInput& input_;
@@ -73,7 +73,14 @@ class OutputTarget {
   OutputFile* root_file_{};
   TTree* root_tree_{};
   RebuiltIndex index_;
-  std::vector<RootCopy> copies_;
+  struct Filled {
+    BranchPlace place;
+    std::vector<TBranch*> within;
+    std::vector<BranchWriter> writers;
+    FilledBranch branch;
+  };
+  std::vector<Filled> filled_;
+  std::vector<SampledBranch> sampled_;
   std::vector<TBranch*> holders_;  ///< kept branches that only hold others
 };
 

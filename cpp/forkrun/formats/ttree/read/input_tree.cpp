@@ -6,6 +6,8 @@
 #include <utility>
 
 #include <TBranch.h>
+#include <TFriendElement.h>
+#include <TList.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -219,6 +221,19 @@ std::unique_ptr<InputTree> tree_of_record(TreeRecord record, std::string name,
       n_entries >= 0 && (n_entries <= record.most_entries || record.tops->empty());
   return is_possible ? std::make_unique<TreeOfRecord>(std::move(record), std::move(name), file)
                      : nullptr;
+}
+
+std::vector<std::string> stored_friends(TTree& tree) {
+  std::vector<std::string> names;
+  if (const auto* friends = tree.GetListOfFriends()) {
+    for (TObject* object : *friends) {
+      const auto& element = static_cast<TFriendElement&>(*object);
+      const std::string file = element.GetTitle();
+      names.push_back(std::string{element.GetTreeName()} + " (" +
+                      (file.empty() ? "in the same file" : file) + ")");
+    }
+  }
+  return names;
 }
 
 }  // namespace forkrun::root_io

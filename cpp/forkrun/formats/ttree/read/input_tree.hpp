@@ -88,4 +88,7 @@ class InputTree {
 [[nodiscard]] std::unique_ptr<InputTree> tree_of_record(TreeRecord record, std::string name,
                                                         const TreeFile& file);
 
+/// "tree (file)" of the friends that are stored with a tree.
+[[nodiscard]] std::vector<std::string> stored_friends(TTree& tree);
+
 }  // namespace forkrun::root_io

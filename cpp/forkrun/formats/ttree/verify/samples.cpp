@@ -218,7 +218,7 @@ class Comparison {
 std::vector<SampledBranch> sampled(std::span<const FilledPlace> places,
                                    std::span<const BranchWriter> writers) {
   std::vector<SampledBranch> branches;
-  for (std::size_t i = 0; i < writers.size(); ++i) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
     branches.push_back({places[i], &writers[i].samples()});
   }
   return branches;

@@ -27,7 +27,7 @@ struct SampledBranch {
   const BranchSamples* samples;
 };
 
-/// `writers`: of the branches at these places.
+/// `writers`: of the branches at these places, and maybe of more.
 [[nodiscard]] std::vector<SampledBranch> sampled(std::span<const FilledPlace> places,
                                                  std::span<const BranchWriter> writers);
 

@@ -67,15 +67,6 @@ void BranchSamples::note_count(std::int64_t number, const Column& column, std::i
   note(number, count);
 }
 
-bool BranchSamples::takes_part() {
-  const auto n = n_parts_++;
-  return n == 0 || (turn_ + n) % period == 0;
-}
-
-void BranchSamples::note_passed(std::int64_t number, std::span<const std::byte> entry) {
-  entries_.push_back(sample_of(number, entry));
-}
-
 void BranchSamples::note_basket(const BasketHeader& header, std::int64_t first_entry,
                                 std::uint32_t ends) {
   baskets_.push_back({first_entry, header.n_entries, header.n_bytes - header.key_length, ends});

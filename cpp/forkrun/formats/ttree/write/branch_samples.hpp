@@ -44,11 +44,6 @@ class BranchSamples {
   void note(std::int64_t number, const Column& column, std::int64_t event);
   /// It is to be the number of values that the event has.
   void note_count(std::int64_t number, const Column& column, std::int64_t event);
-  /// Whether the next part of an input whose baskets are not made here is one of those that are
-  /// sampled: the first one, and one of `period` of the others.
-  [[nodiscard]] bool takes_part();
-  /// The same as `note` of an entry of such a part; it is read back.
-  void note_passed(std::int64_t number, std::span<const std::byte> entry);
 
   /// Compares what was noted with the entries of the basket that is made next. `entry_at`: gives
   /// the bytes of an entry. \throws VerificationFailed naming tree, branch and entry.
@@ -76,7 +71,6 @@ class BranchSamples {
 
   std::string branch_;
   std::size_t turn_;
-  std::size_t n_parts_{};
   std::vector<Entry> pending_;  ///< of the next basket
   std::vector<Entry> entries_;
   std::vector<BasketEnds> baskets_;

@@ -294,17 +294,38 @@ void BranchWriter::encode() {
   offsets_.clear();
 }
 
-void BranchWriter::write(RecordFile& file) {
-  if (!encoded_) {
-    return;
-  }
+BasketHeader BranchWriter::put(RecordFile& file) {
   auto& record = encoded_->record;
   samples_.note_basket(encoded_->header, encoded_->first_entry, ends_of(record, encoded_->header));
   const auto place = file.allocate(record.size());
   place_basket(record, place, file.seek_directory());
   file.write(place, record);
-  branch_->enter(encoded_->header, place, encoded_->first_entry);
+  encoded_->header.seek_key = place;
+  return encoded_->header;
+}
+
+void BranchWriter::write(RecordFile& file) {
+  if (encoded_) {
+    const auto header = put(file);
+    branch_->enter(header, header.seek_key, encoded_->first_entry);
+    encoded_.reset();
+  }
+}
+
+BasketHeader BranchWriter::write_filled(RecordFile& file, std::span<const std::byte> entries,
+                                        std::vector<std::int32_t> offsets, std::int32_t entry_size,
+                                        std::int32_t n_entries) {
+  std::ranges::copy(entries, pending_.extend(entries.size()));
+  offsets_ = std::move(offsets);
+  entry_size_ = entry_size;
+  n_pending_ = n_entries;
+  for (const auto number : {n_written_, n_written_ + n_entries - 1}) {
+    samples_.note(number, pending_entry(number));
+  }
+  encode();
+  const auto header = put(file);
   encoded_.reset();
+  return header;
 }
 
 void BranchWriter::enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry,
@@ -315,16 +336,6 @@ void BranchWriter::enter(const BasketHeader& header, std::int64_t place, std::in
   samples_.note_basket(header, first_entry, ends);
   branch_->enter(header, place, n_written_);
   n_written_ += header.n_entries;
-}
-
-void BranchWriter::note_passed(BranchReader& reader) {
-  const auto n = reader.branch().n_entries;
-  if (n == 0 || !samples_.takes_part()) {
-    return;
-  }
-  for (const auto entry : {std::int64_t{0}, n - 1}) {
-    samples_.note_passed(n_written_ + entry, reader.basket_at(entry).entries(entry, entry + 1));
-  }
 }
 
 void BranchWriter::finish() { branch_->finish(n_written_, largest_counts_); }

@@ -55,6 +55,12 @@ class BranchWriter {
   void encode();
   /// Writes what `encode` made.
   void write(RecordFile& file);
+  /// Writes a basket that ROOT has filled, and tells its branch about; nothing may be pending.
+  /// Gives its header, with its place. `offsets`: of all entries, or none if they have
+  /// `entry_size`.
+  [[nodiscard]] BasketHeader write_filled(RecordFile& file, std::span<const std::byte> entries,
+                                          std::vector<std::int32_t> offsets,
+                                          std::int32_t entry_size, std::int32_t n_entries);
   /// Enters a basket that is on file already; nothing may be pending. `first_entry`: its own in
   /// the tree; `ends`: of what it held before it was written. \throws VerificationFailed if another
   /// one has to come next.
@@ -64,11 +70,6 @@ class BranchWriter {
   void include_largest(std::span<const std::int64_t> counts);
   /// The same of one that a record describes.
   void include(const BranchRecord& other) { branch_->include(other); }
-  /// Notes samples of the next entries of the tree, which are added as baskets or by ROOT, if it is
-  /// their turn.
-  void note_passed(BranchReader& reader);
-  /// Entries that ROOT has added.
-  void pass(std::int64_t n_entries) { n_written_ += n_entries; }
   /// The branch is complete.
   void finish();
 
@@ -89,6 +90,7 @@ class BranchWriter {
   void note_counts_at(const CountPlace& place, std::size_t begin);
   void include_largest(std::size_t leaf, std::int64_t count);
   [[nodiscard]] std::span<const CountPlace> counts();
+  [[nodiscard]] BasketHeader put(RecordFile& file);
 
   std::unique_ptr<WrittenBranch> branch_;
   Compression compression_;

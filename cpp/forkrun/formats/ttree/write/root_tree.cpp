@@ -186,6 +186,52 @@ LeafInEntry leaf_in_entry(const TLeaf& leaf) {
           leaf.IsUnsigned()};
 }
 
+struct BasketAccess : TBranch {
+  static Int_t& number_of(TBranch& branch) { return branch.*(&BasketAccess::fNBaskets); }
+};
+
+/// A basket that ROOT fills, and forkrun compresses and writes.
+class FilledBasket final : public TBasket {
+ public:
+  FilledBasket(TBranch& branch, BranchWriter& writer, RecordFile& file)
+      : TBasket{branch.GetName(), branch.GetTree()->GetName(), &branch},
+        writer_{writer},
+        file_{file} {}
+
+  /// Gives its bytes on file; the branch asks for what is noted here.
+  Int_t WriteBuffer() override {
+    fLast = fBufferRef->Length();
+    const std::span all{fBufferRef->Buffer(), static_cast<std::size_t>(fLast)};
+    std::vector<std::int32_t> offsets;
+    if (fEntryOffset != nullptr) {
+      std::transform(fEntryOffset, fEntryOffset + fNevBuf, std::back_inserter(offsets),
+                     [&](auto offset) { return offset - fKeylen; });
+    }
+    const auto header =
+        writer_.write_filled(file_, std::as_bytes(all.subspan(static_cast<std::size_t>(fKeylen))),
+                             std::move(offsets), fNevBufSize, fNevBuf);
+    fObjlen = header.object_length;
+    fSeekKey = header.seek_key;
+    return fNbytes = header.n_bytes;
+  }
+
+ private:
+  BranchWriter& writer_;
+  RecordFile& file_;
+};
+
+/// Shares the objects that one branch reads with another branch of the same form, which fills them:
+/// as TTree::CopyAddresses does, which finds branches by their names.
+void share_address(TBranch& from, TBranch& to) {
+  if (from.GetAddress() == nullptr) {  // it makes an object of its own
+    from.IsA() == TBranchObject::Class() ? from.SetupAddresses() : from.SetAddress(nullptr);
+  }
+  to.SetAddress(from.GetAddress());
+  if (auto* element = dynamic_cast<TBranchElement*>(&to)) {
+    element->ResetDeleteObject();
+  }
+}
+
 class RootBranch final : public WrittenBranch {
  public:
   explicit RootBranch(TBranch& branch) : branch_{branch} {}
@@ -277,15 +323,63 @@ void RootTree::write(std::int64_t n_entries) {
   tree_.reset();
 }
 
-/// As TTree::CopyAddresses does, which finds branches by their names.
-void share_address(TBranch& from, TBranch& to) {
-  if (from.GetAddress() == nullptr) {  // it makes an object of its own
-    from.IsA() == TBranchObject::Class() ? from.SetupAddresses() : from.SetAddress(nullptr);
+void FilledBranch::open(TBranch& from, const std::string& path) {
+  const TDirectory::TContext nowhere{nullptr};  // else histograms in branches belong to the file
+  branch_.ResetAddress();                       // it was that of a branch of the file before
+  share_address(from, branch_);
+  from_ = &from;
+  path_ = path;
+}
+
+/// ROOT fills the basket that is there, and once it is written fills it again.
+void FilledBranch::take_over_baskets() {
+  for (std::size_t i = 0; i < within_.size(); ++i) {
+    auto& branch = *within_[i];
+    auto& baskets = *branch.GetListOfBaskets();
+    if (baskets.At(branch.GetWriteBasket()) == nullptr) {
+      branch.AddLastBasket(branch.GetEntryNumber());  // it says where the next one begins
+      baskets.AddAtAndExpand(new FilledBasket{branch, writers_[i], file_}, branch.GetWriteBasket());
+      ++BasketAccess::number_of(branch);
+    }
   }
-  to.SetAddress(from.GetAddress());
-  if (auto* element = dynamic_cast<TBranchElement*>(&to)) {
-    element->ResetDeleteObject();
+}
+
+void FilledBranch::add(std::span<const EntryRange> entries) {
+  const TDirectory::TContext nowhere{nullptr};
+  const CapturedMessages messages;
+  take_over_baskets();
+  bool is_read = true;
+  bool is_filled = true;
+  for (const auto& range : entries) {
+    for (auto entry = range.first; is_read && is_filled && entry < range.last; ++entry) {
+      is_read = from_->GetEntry(entry, 1) >= 0 && messages.first_error().empty();
+      is_filled = !is_read || branch_.Fill() >= 0;
+    }
   }
+  const auto why = messages.first_error();  // ROOT continues
+  const auto text = std::string{": branch \""} + branch_.GetName() + "\" cannot be copied" +
+                    (why.empty() ? "" : ": " + why);
+  if (!is_read) {
+    throw InputError(path_ + text);
+  }
+  if (!is_filled || !why.empty()) {
+    throw OutputError(file_.path() + text);
+  }
+}
+
+void FilledBranch::flush() {
+  const CapturedMessages messages;
+  branch_.FlushBaskets();
+}
+
+std::vector<const BranchWriter*> FilledBranch::written() const {
+  std::vector<const BranchWriter*> writers;
+  for (const auto* branch : all_branches(branch_).filled) {
+    const auto at = std::ranges::find(within_, branch);
+    writers.push_back(
+        at == within_.end() ? nullptr : &writers_[static_cast<std::size_t>(at - within_.begin())]);
+  }
+  return writers;
 }
 
 std::unique_ptr<WrittenTree> new_tree(RecordFile& file, const std::string& path,

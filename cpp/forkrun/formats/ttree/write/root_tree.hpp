@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
+#include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/written_tree.hpp>
 
 class TBranch;
@@ -40,8 +43,35 @@ class RootTree final : public WrittenTree {
   std::unique_ptr<TTree> tree_;
 };
 
-/// Shares the objects that one branch reads with another branch of the same form, which fills them.
-void share_address(TBranch& from, TBranch& to);
+/// A top-level branch that ROOT fills with what it reads from another branch of the same form, as
+/// bytes of entries mean something else in another basket. forkrun writes its baskets, as all are.
+class FilledBranch {
+ public:
+  /// `within`: those that have baskets, itself among them; `writers`: of these, which must stay
+  /// where they are as long as the tree.
+  FilledBranch(TBranch& branch, std::span<TBranch* const> within, std::span<BranchWriter> writers,
+               OutputFile& file)
+      : branch_{branch}, within_{within}, writers_{writers}, file_{file} {}
+
+  /// Entries are read from this branch, of the file at `path`.
+  void open(TBranch& from, const std::string& path);
+  /// \throws InputError, OutputError naming the branch that ROOT cannot read or fill
+  void add(std::span<const EntryRange> entries);
+  /// Writes the baskets that are not full.
+  void flush();
+  /// The writers of those that have baskets in the file, in their order; null: ROOT has added one.
+  [[nodiscard]] std::vector<const BranchWriter*> written() const;
+
+ private:
+  void take_over_baskets();
+
+  TBranch& branch_;
+  std::span<TBranch* const> within_;
+  std::span<BranchWriter> writers_;
+  OutputFile& file_;
+  TBranch* from_{};
+  std::string path_;
+};
 
 /// A new tree, whose record forkrun writes if it writes the file, else ROOT. `path`: with its
 /// folders; `compression`: of its branches. \throws OutputError
