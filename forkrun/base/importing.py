@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
@@ -14,8 +13,7 @@ from types import ModuleType
 from typing import Any
 
 _ARROW = "awkward._connect.pyarrow"
-_METADATA = "importlib.metadata"
-_LATER = (_ARROW, "fsspec", "fsspec.parquet", "importlib_metadata")
+_LATER = (_ARROW, "fsspec", "fsspec.parquet")
 _DOCS = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
 """Modules of NumPy that write the docstrings of its functions in C."""
 _Run = Callable[[ModuleType], None]
@@ -67,13 +65,10 @@ def import_numpy_lightly() -> None:
 
 
 def import_awkward_lightly() -> None:
-    """Makes later imports of Awkward and hist in this process skip pyarrow, fsspec and the reader
-    of packages' metadata, a third of the time: functions that need these import them when
-    called."""
+    """Makes later imports of Awkward in this process skip pyarrow and fsspec, a third of the time:
+    functions that need these import them when called."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
-    if _METADATA not in sys.modules:
-        importlib.metadata = _Metadata(_METADATA)
 
 
 class _Placeholder(ModuleType):
@@ -88,27 +83,13 @@ class _Placeholder(ModuleType):
         return getattr(importlib.import_module(self.__name__), name)
 
 
-class _Metadata(_Placeholder):
-    """Placeholder for the reader of packages' metadata, which knows their versions."""
-
-    def version(self, package: str) -> str:
-        """Version of an installed package, from the name of its record."""
-        start = f"{package.replace('-', '_')}-"
-        for folder in filter(os.path.isdir, sys.path):
-            for name in os.listdir(folder):
-                if name.startswith(start) and name.endswith(".dist-info"):
-                    return name.removeprefix(start).removesuffix(".dist-info")
-        found: str = importlib.import_module(_METADATA).version(package)
-        return found
-
-
 class _Finder:
-    """Finds Awkward, hist and pyarrow through other finders, and changes how they are run."""
+    """Finds Awkward and pyarrow through other finders, and changes how they are run."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        run_as = {"awkward": _run_awkward, "hist": _run_hist, "pyarrow": _run_pyarrow}.get(name)
+        run_as = {"awkward": _run_awkward, "pyarrow": _run_pyarrow}.get(name)
         if run_as is None or name in sys.modules:
             return None
         spec = found_after(self, name, path, target)
@@ -126,8 +107,7 @@ def _run_awkward(module: ModuleType, run: _Run) -> None:
     before = {*sys.modules}
     sys.modules.update({name: _Placeholder(name) for name in names})
     try:
-        with _without_metadata():
-            run(module)
+        run(module)
     except Exception:
         for name in {*sys.modules} - before:
             if name.partition(".")[0] in ("awkward", "fsspec"):
@@ -138,25 +118,6 @@ def _run_awkward(module: ModuleType, run: _Run) -> None:
     placeholders = {name: sys.modules.pop(name) for name in names}
     if _ARROW in placeholders:
         vars(sys.modules["awkward._connect"])["pyarrow"] = placeholders[_ARROW]
-
-
-def _run_hist(module: ModuleType, run: _Run) -> None:
-    """Runs hist without the reader of packages' metadata."""
-    with _without_metadata():
-        run(module)
-
-
-@contextlib.contextmanager
-def _without_metadata() -> Iterator[None]:
-    """Has the placeholder imported in place of the reader of packages' metadata."""
-    placeholder = getattr(importlib, "metadata", None)
-    if isinstance(placeholder, _Placeholder):
-        sys.modules.setdefault(_METADATA, placeholder)
-    try:
-        yield
-    finally:
-        if sys.modules.get(_METADATA) is placeholder and isinstance(placeholder, _Placeholder):
-            del sys.modules[_METADATA]
 
 
 def _run_pyarrow(module: ModuleType, run: _Run) -> None:

@@ -37,24 +37,6 @@ def printed(folder: Path, text: str, path: Path | None = None) -> list[str]:
     return ended.stdout.splitlines()
 
 
-def test_metadata_of_packages_are_read_when_they_are_needed(tmp_path: Path) -> None:
-    text = """
-import hist, importlib, pickle
-import uhi.io
-late = {"email", "importlib.metadata", "importlib_metadata"}
-print(late & sys.modules.keys(), str(hist.basehist.bh_version) == importlib.metadata.version(
-    "boost-histogram"), late & sys.modules.keys())
-a = ak.Array([[1.0, None], [2.0]])
-print(pickle.loads(pickle.dumps(a)).tolist(), importlib.metadata.requires("awkward") is not None)
-print(importlib.metadata is sys.modules["importlib.metadata"], late - sys.modules.keys())
-"""
-    assert printed(tmp_path, text) == [
-        "set() True set()",
-        "[[1.0, None], [2.0]] True",
-        "True set()",
-    ]
-
-
 @pytest.mark.slow
 def test_functions_import_what_they_need(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
