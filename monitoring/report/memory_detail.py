@@ -81,7 +81,7 @@ class MemoryDetail(Struct, frozen=True):
     rows: tuple[Unshared, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As in report.json."""
+        """Value in report.json."""
         return dict(to_builtins(self))
 
 
