@@ -21,13 +21,15 @@ REMEDY = "holds bytes that are not valid UTF-8; rename the file, or link to it"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A folder with a sound file and one of an odd name."""
-    folder = tmp_path / "in"
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sound file and one of an odd name; its path is short: messages cut long
+    ones."""
+    place = tmp_path_factory.mktemp("odd")
+    folder = place / "in"
     folder.mkdir()
     write_events(folder / "a.root", [(1, 1, 40), (1, 2, 40)])
-    shutil.copy(write_events(tmp_path / "b.root", [(1, 3, 40)], first_event=81), folder / ODD)
-    return tmp_path
+    shutil.copy(write_events(place / "b.root", [(1, 3, 40)], first_event=81), folder / ODD)
+    return place
 
 
 def write_job(place: Path, source: dict[str, object]) -> Path:

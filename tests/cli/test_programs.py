@@ -241,7 +241,7 @@ def test_a_program_that_dies_ends_its_command_alike(folder: Path) -> None:
         assert process.wait() == -signal.SIGSEGV
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("as_program", [False, True])
 def test_files_of_the_folder_are_not_taken_for_modules_of_python(
