@@ -37,8 +37,8 @@ _ENOUGH_BYTES = 6_000_000_000
 
 
 def _write_to_memory() -> None:
-    """Has temporary files written to memory where there is enough of it: syncs to disk are a sixth
-    of the CPU time of a small job, and longer waits."""
+    """Has temporary files written to memory where there is enough of it: jobs sync a score of files,
+    which to disk is a third of the time that a small one takes."""
     is_free = "TMPDIR" not in os.environ and _MEMORY.is_mount()
     if is_free and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES:
         folder = _MEMORY / f"forkrun-tests-{os.getuid()}"
