@@ -37,7 +37,7 @@ _ENOUGH_BYTES = 6_000_000_000
 
 
 def _write_to_memory() -> None:
-    """Has temporary files written to memory where there is enough of it: jobs sync a score of files,
+    """Has temporary files written to memory where there is enough of it: jobs sync many files,
     which to disk is a third of the time that a small one takes."""
     is_free = "TMPDIR" not in os.environ and _MEMORY.is_mount()
     if is_free and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES:
