@@ -13,7 +13,8 @@ from forkrun.errors import JobError
 from forkrun.histograms.accumulators.parts import ByDataset, add_parts
 from forkrun.histograms.parts import Named
 from forkrun.histograms.root_file import add_histograms
-from forkrun.merge.kept import N_PIECES, Group, Kept, summed_flows, sums_to_store
+from forkrun.merge.groups import Group, summed_flows, sums_to_store
+from forkrun.merge.kept import N_PIECES, Kept
 from forkrun.merge.output import MergedOutput
 from forkrun.merge.planned import Planned, PlannedUnits
 from forkrun.merge.verify import total_digest

@@ -22,15 +22,15 @@ from forkrun.histograms.accumulators.parts import (
     ByDataset,
     Totals,
     add_parts,
-    encode_part,
     merge_parts,
     read_part,
 )
 from forkrun.histograms.by_dataset import AXIS
 from forkrun.histograms.configured_axes import is_fine, made_of_fine, shown_axes
-from forkrun.histograms.parts import Named, encode, read_parts
+from forkrun.histograms.parts import Named, read_parts
 from forkrun.histograms.root_file import add_histograms, sum_histograms
 from forkrun.histograms.stacked import restacked
+from forkrun.merge.groups import Group, sums_to_store
 from forkrun.merge.node_outputs import files_to_add, sums_to_merge
 from forkrun.merge.output import MergedOutput
 from forkrun.merge.planned import PlannedUnits
@@ -38,7 +38,7 @@ from forkrun.merge.verify import total_digest
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import value_digest
-from forkrun.rundir.ledger import Commit, CutCount, OutputPart
+from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 from forkrun.rundir.results import (
     OUTPUT,
@@ -56,8 +56,6 @@ from forkrun.rundir.results import (
     store_bytes,
     store_fragments,
     store_output,
-    summed_counts,
-    summed_flow,
     take_output,
 )
 
@@ -68,42 +66,6 @@ if TYPE_CHECKING:
 N_PIECES = 32
 """Pieces of the events of a job without datasets, about: a file that is removed or changed costs
 those that it is in."""
-
-
-def summed_flows(flows: Sequence[Mapping[str, list[CutCount]]]) -> dict[str, list[CutCount]] | None:
-    """Exact sums of counts, by path; None if not all have counted the same."""
-    paths = dict.fromkeys(path for flow in flows for path in flow)
-    found = {path: summed_flow([flow.get(path, []) for flow in flows]) for path in paths}
-    total = {path: counts for path, counts in found.items() if counts is not None}
-    return total if len(total) == len(found) else None
-
-
-def sums_to_store(filled: Sequence[Named], accumulated: ByDataset) -> dict[str, bytes]:
-    """Content of the files with sums, by kind; none if there are none."""
-    contents: dict[str, Sequence[bytes | memoryview]] = {
-        "histograms": encode(filled) if filled else [],
-        "accumulators": encode_part(accumulated),
-    }
-    return {kind: b"".join(pieces) for kind, pieces in contents.items() if pieces}
-
-
-class Group(Struct, dict=True):
-    """Commits whose sums are stored together, in the order of the plan. `part`: their events; None
-    where nothing is stored; `files`: content of those that are stored, by kind."""
-
-    commits: list[Commit]
-    part: InputPart | None = None
-    files: dict[str, bytes] = {}
-
-    @cached_property
-    def nan_fills(self) -> dict[str, int]:
-        """Number of NaN values filled, by histogram."""
-        return summed_counts(commit.nan_fills for commit in self.commits)
-
-    @cached_property
-    def cutflows(self) -> dict[str, list[CutCount]] | None:
-        """Counts of events, by path; None if not all have counted the same."""
-        return summed_flows([commit.cutflow or {} for commit in self.commits])
 
 
 class Kept(Struct, frozen=True, dict=True):

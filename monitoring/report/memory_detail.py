@@ -1,4 +1,5 @@
-"""Memory of children by kind; what became private since the fork, and why; what is new."""
+"""Memory of children by kind; what became private since the fork, and why; what is new. With the
+tables of these."""
 
 from __future__ import annotations
 
@@ -25,10 +26,15 @@ from forkrun.monitoring.memory_kinds import (
     parse_maps,
 )
 from forkrun.monitoring.report.attribution import PYMALLOC, Objects, Unshared, attribute
+from forkrun.monitoring.report.tables import Json
+from forkrun.monitoring.tables import Column, Table
 from forkrun.rundir.directory import RunDirectory
 
 INTERPRETER = "(Python itself)"
 UNKNOWN = "freed, or not known"
+NO_OWNER = "(no Python object)"
+_FEW_BYTES = 10_000
+_OWN = ("private_bytes", "new_bytes", "own")
 
 
 class Owner(Struct, frozen=True):
@@ -217,3 +223,74 @@ def _imports(folder: RunDirectory) -> dict[str, tuple[str, ...]]:
         for label, names in json.loads(read_regular(file)).items():
             found.setdefault(label, {}).update(dict.fromkeys(names))
     return {label: tuple(names) for label, names in found.items()}
+
+
+def by_kind(detail: Json) -> Table:
+    """Memory of a child at its end."""
+    rows = [{**each, "own": each["private_bytes"] + each["new_bytes"]} for each in detail["kinds"]]
+    total = {key: sum(row[key] for row in rows) for key in ("shared_bytes", *_OWN)}
+    columns = (
+        Column("kind", "kind", word="kind of memory"), Column("shared_bytes", "shared", "size", 2),
+        Column("private_bytes", "became private", "size", 1), Column("new_bytes", "new", "size", 1),
+        Column("own", "private", "size", bar=True),
+    )  # fmt: skip
+    rows = [
+        {key: value or None for key, value in row.items()}
+        for row in sorted(rows, key=lambda row: -row["own"])
+        if any(abs(row[key]) >= _FEW_BYTES for key in total)
+    ]
+    return Table("Memory of a child by kind", columns, [*rows, {"kind": "in all", **total}])
+
+
+def by_use(detail: Json) -> Table:
+    """Memory by use of addresses, of a child and of the parent."""
+    uses = {use: None for each in detail["moments"] for use in each["private_by_use_bytes"]}
+    columns = (
+        Column("process", "process"), Column("n_processes", "processes", "count", 3),
+        Column("shared_bytes", "shared", "size"), Column("private_bytes", "private", "size"),
+        *(Column(use, use, "size", 1) for use in uses),
+    )  # fmt: skip
+    rows = [{**each, **each["private_by_use_bytes"]} for each in detail["moments"]]
+    return Table("Private memory by use of its addresses", columns, rows)
+
+
+def by_owner(detail: Json) -> Table:
+    rows = [
+        {
+            **each,
+            "owner": each["owner"] or NO_OWNER,
+            "part": each["private_bytes"] / each["at_fork_bytes"]
+            if each["at_fork_bytes"]
+            else None,
+            "after": each["after"] or None,
+        }
+        for each in detail["owners"]
+    ]
+    columns = (
+        Column("owner", "owner"), Column("at_fork_bytes", "at the fork", "size", 2),
+        Column("private_bytes", "became private", "size"), Column("part", "part", "share", 1),
+        Column("after", "mostly after", detail=3),
+    )  # fmt: skip
+    return Table("Became private, by owner, per child", columns, rows)
+
+
+def became_private(detail: Json, most: int) -> Table:
+    """Memory by owner, type and place."""
+    rows = [
+        {
+            **row,
+            "owner": row["owner"] or NO_OWNER,
+            "type": row["type"] or None,
+            "after": next(iter(row["after"]), None),
+        }
+        for row in detail["rows"]
+        if row["private_bytes"]
+    ]
+    columns = (
+        Column("private_bytes", "became private", "size"),
+        Column("at_fork_bytes", "of", "size", 2, "of memory"), Column("owner", "owner"),
+        Column("type", "type"), Column("where", "where", detail=3),
+        Column("after", "mostly after", detail=4),
+        Column("why", "why, usually", detail=1),
+    )  # fmt: skip
+    return Table("Became private, by type and place, per child", columns, rows, most)

@@ -1,5 +1,5 @@
 """Sections of a report: first problems, then use of time and memory. Text and page show all,
-notebooks some. A new table is a function in `tables`, named here."""
+notebooks some. A new table is a function in `tables` or `memory_detail`, named here."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from forkrun.base.quantities import (
     size,
 )
 from forkrun.monitoring.report import tables
+from forkrun.monitoring.report.memory_detail import became_private, by_kind, by_owner, by_use
 from forkrun.monitoring.report.parts import Fact, Facts, Part, Section
 from forkrun.monitoring.tables import rate
 
@@ -254,9 +255,9 @@ def memory_detail(detail: Json | None, most: int = _MOST_LINES) -> list[Part]:
         f" {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
     )
     imports = [_imported(label, names) for label, names in detail["imports"].items()]
-    detailed = (tables.memory_kinds, tables.memory_moments, tables.memory_owners)
+    detailed = (by_kind, by_use, by_owner)
     tables_of = [table(detail) for table in detailed]
-    return [said, *imports, *tables_of, tables.became_private(detail, most)]
+    return [said, *imports, *tables_of, became_private(detail, most)]
 
 
 def _imported(label: str, names: Sequence[str]) -> str:

@@ -16,9 +16,6 @@ Json = Mapping[str, Any]
 _MOST_ROWS = 12
 _MOST_CHILDREN = 32
 _MOST_LINES = 100
-_FEW_BYTES = 10_000
-_OWN = ("private_bytes", "new_bytes", "own")
-NO_OWNER = "(no Python object)"
 _MOST_DATASETS = 4
 """Most datasets in one table."""
 
@@ -189,75 +186,6 @@ def memory(report: Json) -> Table | None:
         Column("rss_bytes", "if nothing were shared", "size", 1),
     )  # fmt: skip
     return Table("Memory at the peak", columns, [{**empty, **row} for row in rows])
-
-
-def memory_kinds(detail: Json) -> Table:
-    """Memory of a child at its end."""
-    rows = [{**each, "own": each["private_bytes"] + each["new_bytes"]} for each in detail["kinds"]]
-    total = {key: sum(row[key] for row in rows) for key in ("shared_bytes", *_OWN)}
-    columns = (
-        Column("kind", "kind", word="kind of memory"), Column("shared_bytes", "shared", "size", 2),
-        Column("private_bytes", "became private", "size", 1), Column("new_bytes", "new", "size", 1),
-        Column("own", "private", "size", bar=True),
-    )  # fmt: skip
-    rows = [
-        {key: value or None for key, value in row.items()}
-        for row in sorted(rows, key=lambda row: -row["own"])
-        if any(abs(row[key]) >= _FEW_BYTES for key in total)
-    ]
-    return Table("Memory of a child by kind", columns, [*rows, {"kind": "in all", **total}])
-
-
-def memory_moments(detail: Json) -> Table:
-    """Memory by use of addresses, of a child and of the parent."""
-    uses = {use: None for each in detail["moments"] for use in each["private_by_use_bytes"]}
-    columns = (
-        Column("process", "process"), Column("n_processes", "processes", "count", 3),
-        Column("shared_bytes", "shared", "size"), Column("private_bytes", "private", "size"),
-        *(Column(use, use, "size", 1) for use in uses),
-    )  # fmt: skip
-    rows = [{**each, **each["private_by_use_bytes"]} for each in detail["moments"]]
-    return Table("Private memory by use of its addresses", columns, rows)
-
-
-def memory_owners(detail: Json) -> Table:
-    rows = [
-        {
-            **each,
-            "owner": each["owner"] or NO_OWNER,
-            "part": _ratio(each["private_bytes"], each["at_fork_bytes"]),
-            "after": each["after"] or None,
-        }
-        for each in detail["owners"]
-    ]
-    columns = (
-        Column("owner", "owner"), Column("at_fork_bytes", "at the fork", "size", 2),
-        Column("private_bytes", "became private", "size"), Column("part", "part", "share", 1),
-        Column("after", "mostly after", detail=3),
-    )  # fmt: skip
-    return Table("Became private, by owner, per child", columns, rows)
-
-
-def became_private(detail: Json, most: int) -> Table:
-    """Memory by owner, type and place."""
-    rows = [
-        {
-            **row,
-            "owner": row["owner"] or NO_OWNER,
-            "type": row["type"] or None,
-            "after": next(iter(row["after"]), None),
-        }
-        for row in detail["rows"]
-        if row["private_bytes"]
-    ]
-    columns = (
-        Column("private_bytes", "became private", "size"),
-        Column("at_fork_bytes", "of", "size", 2, "of memory"), Column("owner", "owner"),
-        Column("type", "type"), Column("where", "where", detail=3),
-        Column("after", "mostly after", detail=4),
-        Column("why", "why, usually", detail=1),
-    )  # fmt: skip
-    return Table("Became private, by type and place, per child", columns, rows, most)
 
 
 def modules(timing: Json) -> Table:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from forkrun.base.quantities import megabytes, percent, plural
-from forkrun.monitoring.report.memory_detail import MemoryDetail
+from forkrun.monitoring.report.memory_detail import NO_OWNER, MemoryDetail
 from forkrun.monitoring.report.plot_style import (
     GRID,
     INK,
@@ -21,7 +21,6 @@ from forkrun.monitoring.report.plot_style import (
     new_figure,
     save_all,
 )
-from forkrun.monitoring.report.tables import NO_OWNER
 from forkrun.studies.measure.memory import MemoryMeasurement, Moment
 
 _GB = 1e9

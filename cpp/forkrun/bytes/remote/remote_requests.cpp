@@ -50,7 +50,7 @@ bool RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lo
   const bool are_checked = window->is_verified() || !has_checks;
   const auto take = [self = shared_from_this(), window, kept, pieces,
                      are_checked](const RemoteProblem& problem) {
-    if (kept && !problem) {  // first: another process, or this one's end, may follow the reader
+    if (kept && !problem) {  // before the reader continues: it may end the process
       kept->keep(pieces, are_checked);
     }
     Lock answer{self->mutex};
