@@ -319,9 +319,15 @@ class Kept(Struct, frozen=True, dict=True):
     ) -> Piece | None:
         """Stored piece of a result for a group; None if it cannot be stored."""
         assert group.part is not None
+        name, label = group.part.name, result.label
         if result.kind == OUTPUT:
-            return self.fragment(result.label, group.commits, group.part.name)
-        return _piece(result, group, sums)
+            return self.fragment(label, group.commits, name)
+        if result.kind == SUMS:
+            nan = {k: n for k, n in group.nan_fills.items() if plain_label(k) == label}
+            return Piece(name, sums, {}, nan)
+        if (flows := group.cutflows) is None:
+            return None
+        return Piece(name, (), {p: c for p, c in flows.items() if plain_label(p) == label})
 
     def fragment(self, label: str, commits: Sequence[Commit], part: str) -> Piece | None:
         """Selected events of a part of the input; None where children take turns, so that the
@@ -333,19 +339,6 @@ class Kept(Struct, frozen=True, dict=True):
         files = store_fragments(self.folder, value_digest([part, label])[:24], own)
         n_bytes = sum(file.n_bytes for file in files)
         return Piece(part, tuple(files), written=WrittenEvents(total.count, total.hex, n_bytes))
-
-
-def _piece(result: ResultDigest, group: Group, sums: tuple[StoredFile, ...]) -> Piece | None:
-    assert group.part is not None
-    if result.kind == SUMS:
-        nan = group.nan_fills
-        own = {name: n for name, n in nan.items() if plain_label(name) == result.label}
-        return Piece(group.part.name, sums, {}, own)
-    if (flows := group.cutflows) is None:
-        return None
-    return Piece(
-        group.part.name, (), {p: c for p, c in flows.items() if plain_label(p) == result.label}
-    )
 
 
 def _written(commits: Sequence[Commit], label: str) -> dict[int, WrittenEvents]:
