@@ -13,7 +13,6 @@ from forkrun.cli.arguments import add_option, add_options, add_plots, print_json
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
-from forkrun.monitoring.report.brief import format_brief
 from forkrun.parent.job import run_job
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
@@ -104,6 +103,8 @@ def _text(result: Result, verbose: bool) -> str:
     if not result.report:
         return ""
     if not verbose:
+        from forkrun.monitoring.report.brief import format_brief  # --quiet does not need it
+
         return format_brief(result.report, os.path.relpath(result.run_directory))
     with contextlib.suppress(OSError):
         return RunDirectory(result.run_directory).report_text.read_text(encoding="utf-8")

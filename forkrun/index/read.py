@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from forkrun.base.destinations import is_pattern
+from forkrun.base.importing import collector_paused
 from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.config.credentials import about_access
@@ -62,6 +63,7 @@ def index_files(
     return index
 
 
+@collector_paused()
 def try_index(
     files: Sequence[str],
     ids: IdBranches,

@@ -20,14 +20,10 @@ def is_optional(value: Any) -> bool:
     """Whether numbers may be None, by the type."""
     layout = value.layout if is_awkward(value) else None
     while layout is not None and not (layout.is_numpy or layout.is_record or layout.is_union):
-        if layout.is_option and not _contains_lists(layout.content):
+        if layout.is_option and layout.content.purelist_depth <= 1:
             return True
         layout = getattr(layout, "content", None)
     return False
-
-
-def _contains_lists(layout: Any) -> bool:
-    return bool(layout.purelist_depth > 1)
 
 
 def filled(value: Any, instead: float) -> Any:

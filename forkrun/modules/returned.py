@@ -29,7 +29,8 @@ def plain_of(where: str, kind: ColumnType, column: Any) -> Plain:
     for level in range(kind.n_levels):
         layout = _without_none(where, layout)
         is_last_of_text = kind.is_text and level + 1 == kind.n_levels
-        if not layout.is_list or _is_text(layout) != is_last_of_text:
+        is_text = layout.parameter("__array__") in ("string", "bytestring")
+        if not layout.is_list or is_text != is_last_of_text:
             raise TypeError(f"{where}: wanted {kind} for each event, got {array.type}")
         layout = layout.to_ListOffsetArray64(True)
         offsets.append(np.asarray(layout.offsets, dtype=np.int64))
@@ -86,10 +87,6 @@ def _is_unknown(layout: Any) -> bool:
     while layout.is_list or layout.is_option:
         layout = layout.content
     return bool(layout.is_unknown)
-
-
-def _is_text(layout: Any) -> bool:
-    return layout.parameter("__array__") in ("string", "bytestring")
 
 
 def column_type(name: str, values: Any) -> str:
@@ -336,13 +333,8 @@ def _rounded(values: Values) -> int | None:
     return next((each for each in large.tolist() if int(float(each)) != each), None)
 
 
-def _n_none(array: ak.Array) -> int:
-    """Number of missing values in an array of one dimension."""
-    return int(ak.count_nonzero(ak.is_none(array))) if array.layout.is_option else 0
-
-
 def _refuse_none(array: ak.Array, what: str, remedy: str) -> None:
-    if n := _n_none(array):
+    if n := array.layout.is_option and int(ak.count_nonzero(ak.is_none(array))):
         raise TypeError(
             f"{what} None for {n} of {len(array)}, as ak.max or ak.firsts of an empty list does;"
             f" take {remedy}"

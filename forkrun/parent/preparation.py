@@ -30,6 +30,7 @@ from forkrun.index.known_friends import with_known_friends
 from forkrun.index.known_ids import with_known_ids
 from forkrun.index.ranges import Flags
 from forkrun.index.whole_input import check_carried, input_digests, with_datasets
+from forkrun.modules.program.dependence import JobCode
 from forkrun.parent.bad_files import named_file
 from forkrun.parent.job_input import plan_input
 from forkrun.plan import Plan
@@ -71,7 +72,8 @@ class PreparedJob(Job, frozen=True):
     def prepared_with(self, config: JobConfig, plan: Plan) -> PreparedJob:
         """The job with another configuration of modules, paths and outputs, and a plan of the same
         events; reuses the findings about modules."""
-        planned = replace(self.planned, config=config, plan=plan, may_reorder=False)
+        code = self.schedule.code
+        planned = replace(self.planned, config=config, plan=plan, may_reorder=False, code=code)
         self.schedule.conditions.reorder(plan.units.lumi_key, plan.units.n_events)
         made: PreparedJob = planned.prepared(self.schedule.conditions, self.schedule.found)
         return made
@@ -145,6 +147,8 @@ class PlannedJob(Struct, frozen=True):
     """Events of each file; None if all count."""
     may_reorder: bool = False
     """Whether the plan is of the whole input and not started: modules may need another order."""
+    code: JobCode | None = None
+    """Of all modules, if they were loaded before."""
 
     @classmethod
     def of(
@@ -214,8 +218,8 @@ class PlannedJob(Struct, frozen=True):
         all_branches = known.branches if known else None
         source = config.source
         branches = InputBranches.of(self._as_read(), source.branches, all_branches, source.tree)
-        wanted = ScheduleInput(config, branches, conditions, self.plan.units, known, self.counts)
-        schedule = build_schedule(wanted)
+        given = (conditions, self.plan.units, known, self.counts, self.code)
+        schedule = build_schedule(ScheduleInput(config, branches, *given))
         plan = self._with_whole_lumis() if schedule.core.wants_whole_lumis else self.plan
         if plan is not self.plan:
             conditions.reorder(plan.units.lumi_key, plan.units.n_events)

@@ -130,6 +130,10 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
 def _get_ready_to_fork(run: Run, work: Work) -> None:
     """Prepares the parent for the fork; its memory stays unchanged from here on."""
     schedule, settings = work.job.schedule, work.job.config.memory
+    if schedule.modules:
+        from forkrun.schedule.imports_ahead import load_arrays
+
+        load_arrays(schedule.modules.values())
     _warm_up(work)
     _core.write_stacks_on_signal()
     faulthandler.register(PYTHON_STACKS, file=2, all_threads=True)

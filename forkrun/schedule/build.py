@@ -84,7 +84,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
         find_warnings(Described(config, job.modules, job.columns_of, outputs, branches)),
         config.outputs, job.found, are_normalised, _wants_one_lumi(core, config, job),
-        branches.format.name, wiring=wiring,
+        branches.format.name, code=job.code, wiring=wiring,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from forkrun.base.awkward_array import load_awkward
 from forkrun.base.importing import collector_paused
@@ -22,11 +22,10 @@ _LIMIT_S = 60.0
 
 
 def import_ahead(modules: Sequence[PythonModule], seen: Sequence[str]) -> None:
-    """Imports the modules' needs, and `seen`: imports noticed during the trial. Imports that might
-    start threads are tried in a helper process first, and left to children if they do."""
+    """Imports what code of the modules names, and `seen`: imports noticed during the trial. Imports
+    that might start threads are tried in a helper process first, and left to children if they
+    do."""
     with step("modules were imported ahead"), collector_paused():
-        for module in modules:
-            _load_arrays(module)
         functions = [each for module in modules for each in module.methods()]
         wanted = [Import(name) for name in seen]
         wanted = [each for each in (*wanted, *imports_in(functions)) if not each.is_done]
@@ -57,21 +56,20 @@ def import_named(modules: Iterable[PythonModule], known: Columns) -> None:
                     each.do()
 
 
-def _load_arrays(module: PythonModule) -> None:
-    """Imports Awkward and the object classes."""
-    columns, names = module.columns, module.names()
-    assert isinstance(columns, ModuleColumns)
-    if _has_lists(module, columns.known.types) or not names.isdisjoint(OF_AWKWARD):
-        load_awkward()
-        if module.module.consumes is not None:  # not tried: None may become masked
-            import numpy.ma  # noqa: F401
-    columns.load_objects(names, any_name=not names.isdisjoint(BY_COMPUTED_NAME))
-
-
-def _has_lists(module: PythonModule, types: Mapping[str, str]) -> bool:
-    """Whether the module reads or makes Awkward columns."""
-    read = (types[name] for name in module.consumes if name in types)
-    return any(ColumnType.of(kind).n_levels > 0 for kind in (*read, *module.produces.values()))
+def load_arrays(modules: Iterable[PythonModule]) -> None:
+    """Imports Awkward and the object classes for modules that will be called."""
+    with step("Awkward Array was imported"), collector_paused():
+        for module in modules:
+            columns, names = module.columns, module.names()
+            assert isinstance(columns, ModuleColumns)
+            known = columns.known.types
+            kinds = [*(known[n] for n in module.consumes if n in known), *module.produces.values()]
+            are_lists = any(ColumnType.of(kind).n_levels for kind in kinds)
+            if are_lists or not names.isdisjoint(OF_AWKWARD):
+                load_awkward()
+                if module.module.consumes is not None:  # not tried: None may become masked
+                    import numpy.ma  # noqa: F401
+            columns.load_objects(names, any_name=not names.isdisjoint(BY_COMPUTED_NAME))
 
 
 def _safe(wanted: Sequence[Import]) -> list[Import]:

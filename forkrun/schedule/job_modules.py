@@ -16,6 +16,7 @@ from forkrun.config import JobConfig, ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.fork.hazards import StepsInARow, step
 from forkrun.index import ColumnNames
+from forkrun.modules.program.dependence import JobCode
 from forkrun.plan import Units
 from forkrun.plan.event_counts import EventCounts
 from forkrun.schedule.datasets import find_datasets
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 class ScheduleInput(Struct, frozen=True):
     """Input for building a schedule. `branches`: of the input; `units`: of the plan, the first of
     which serve to find the reads of undeclared modules unless `known`; `counts`: events of each
-    file, None if all of them count."""
+    file, None if all of them count; `code`: of all modules of the job, if looked at already."""
 
     config: JobConfig
     branches: InputBranches
@@ -42,6 +43,7 @@ class ScheduleInput(Struct, frozen=True):
     units: Units
     known: FoundOut | None = None
     counts: EventCounts | None = None
+    code: JobCode | None = None
 
 
 class JobModules(Struct, frozen=True):
@@ -59,6 +61,7 @@ class JobModules(Struct, frozen=True):
     columns_of: Mapping[str, Sequence[str]]
     found: FoundOut
     problems: Sequence[str]
+    code: JobCode
 
 
 def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
@@ -66,6 +69,7 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     ConfigError for replaced columns that do not exist."""
     config, types = given.config, dict(given.branches.columns)
     modules, problems = _load_modules(config, given.conditions)
+    code = given.code or JobCode.of(modules)
     undeclared = [label for label, module in modules.items() if not module.is_declared]
     if given.known:
         given.known.tell(modules)
@@ -94,7 +98,7 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
         entries = {entry.label: entry for entry in config.modules}
         cpp = CppModules(entries, in_cpp, made, config.job.seed, given.conditions.core)
         sums = datasets.sums_of_weights if datasets else {}
-        tried = _find_reads(given, modules, versions, cpp, sums) or tried
+        tried = _find_reads(given, code, modules, versions, cpp, sums) or tried
         found = FoundOut.of(modules, undeclared, tried, given.branches.known, sums)
         names = given.branches.names
         if wrong := _complete_replaced(versions, types, modules, names):
@@ -106,7 +110,7 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
         module.separate_datasets(label, datasets, varies)
     return JobModules(
         builder, modules, added, again, versions, variations, _columns_of(builder, config), found,
-        [*problems, *wrong_parameters, *more],
+        [*problems, *wrong_parameters, *more], code,
     )  # fmt: skip
 
 
@@ -180,6 +184,7 @@ def _construct_cpp(
 
 def _find_reads(
     given: ScheduleInput,
+    code: JobCode,
     modules: Mapping[str, PythonModule],
     versions: Versions,
     cpp: CppModules,
@@ -213,7 +218,7 @@ def _find_reads(
         {number: sorted(names) for number, names in branches.lacked.items()},
     ]  # fmt: skip
     payloads = given.conditions.files()
-    kept = KeptFindings.of(config, payloads, modules, first_of(ENOUGH_EVENTS), facts)
+    kept = KeptFindings.of(config, code, payloads, modules, first_of(ENOUGH_EVENTS), facts)
     before = kept.tell(modules)
     tried = find_reads(config, modules, cpp, versions, known, first_of)
     if tried is None:

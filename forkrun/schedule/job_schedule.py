@@ -16,6 +16,7 @@ from forkrun.config import Executor, JobConfig, OutputConfig
 from forkrun.histograms.accumulators.totals import Total, total_of_core
 from forkrun.histograms.root_file import Named, histograms_of_core
 from forkrun.histograms.stacked import with_variations
+from forkrun.modules.program.dependence import JobCode
 from forkrun.plan import Plan
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow
@@ -101,6 +102,8 @@ class JobSchedule(Struct, frozen=True):
     one_lumi: bool = False
     input_format: str = "ttree"
     watch: _core.PageWatch | None = None
+    code: JobCode | None = None
+    """Of all modules of the job."""
     wiring: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {}
     """By label of each module call: kind, products read and products made."""
 

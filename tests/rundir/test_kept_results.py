@@ -294,6 +294,25 @@ def test_behaviors_of_arrays_count_for_all_results(tmp_path: Path, job: dict[str
 
 
 @pytest.mark.slow
+def test_code_that_a_trial_has_imported_counts(tmp_path: Path, job: dict[str, Any]) -> None:
+    """Code is looked at before the trial, when its helper is unknown, and again after it."""
+    (tmp_path / "own.py").write_text(
+        "def scaled(events):\n    import helper\n    return events.event * helper.FACTOR\n"
+    )
+    axes = [{"bins": 6, "low": 0, "high": 600}]
+    entry = {"label": "scaled", "type": f"python:{tmp_path}/own.py:scaled", "kind": "histogram"}
+    job["modules"].append({**entry, "axes": axes})
+    job["paths"]["skim"].append("scaled")
+    (tmp_path / "helper.py").write_text("FACTOR = 2\n")
+    run(tmp_path, job, "-q")
+    assert "already done" in run(tmp_path, job).err
+    (tmp_path / "helper.py").write_text("FACTOR = 3\n")
+    ended = run(tmp_path, job, "--explain")
+    assert "kept 3 of 4 results; computing scaled (changed: histogram scaled)" in ended.err
+    check_as_from_scratch(tmp_path, job)
+
+
+@pytest.mark.slow
 def test_a_run_of_another_job_is_not_replaced(tmp_path: Path, job: dict[str, Any]) -> None:
     run(tmp_path, job, "-q")
     before = output_digests(tmp_path / "run")

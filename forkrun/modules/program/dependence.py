@@ -17,7 +17,7 @@ from msgspec import Struct
 from forkrun.modules.program import outside
 from forkrun.modules.program.code_walk import CodeWalk
 from forkrun.modules.program.encoded import pickled
-from forkrun.modules.program.own_code import is_own_class
+from forkrun.modules.program.own_code import is_own_class, own_file, put_into_libraries
 from forkrun.modules.program.value_walk import ValueWalk
 
 W = TypeVar("W", bound=ValueWalk)
@@ -57,6 +57,29 @@ def dependence_of(*values: Any) -> Dependence:
     reasons = tuple(dict.fromkeys(walk.reasons))
     digest = walk.digest.hexdigest()
     return Dependence(digest, reasons, walk.shared, walk.changes, frozenset(walk.stores))
+
+
+class JobCode(Struct, frozen=True):
+    """Code of a job before its trial. `modules`: in Python, by label; `behaviors`: user code that
+    any code may use without naming it: behaviors of Awkward arrays, objects that the program has
+    put into libraries; `environment`: digest of builds; `loaded`: names of imported modules."""
+
+    modules: dict[str, Dependence]
+    behaviors: Dependence
+    environment: str
+    loaded: frozenset[str]
+
+    @classmethod
+    def of(cls, modules: Mapping[str, Any]) -> JobCode:
+        code = {label: dependence_of(*code_of(each.module)) for label, each in modules.items()}
+        behaviors, environment = dependence_of(put_into_libraries()), outside.environment_digest()
+        return cls(code, behaviors, environment, frozenset(sys.modules))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it still covers all code: imports of the program's own modules explain more."""
+        doubtful = any(each.reasons for each in (*self.modules.values(), self.behaviors))
+        return not doubtful and not any(map(own_file, sys.modules.keys() - self.loaded))
 
 
 def code_digest(*values: Any) -> str:

@@ -209,7 +209,9 @@ def unchanged(modules: Iterable[Any]) -> Iterator[None]:
     the objects they refer to, as far as it is Python data, arrays, generators of random numbers or
     objects of the user's own classes."""
     budget = Budget()
-    undo = [_undo_random(), *(u for module in modules for u in _undo_module(module, budget))]
+    undo: list[Callable[[], None]] = [partial(random.setstate, random.getstate())]
+    undo.append(partial(np.random.set_state, np.random.get_state()))
+    undo += (u for module in modules for u in _undo_module(module, budget))
     try:
         yield
     finally:
@@ -303,13 +305,3 @@ def _refill_histogram(histogram: Any, kept: Any) -> None:
     """Restores a histogram, whose axes may have grown."""
     histogram._hist = kept._hist
     histogram.axes = histogram._generate_axes_()
-
-
-def _undo_random() -> Callable[[], None]:
-    """Restores the generators of `random.…()` and `np.random.…()`."""
-    return partial(_set_random, random.getstate(), np.random.get_state())
-
-
-def _set_random(python: Any, numpy: Any) -> None:
-    random.setstate(python)
-    np.random.set_state(numpy)

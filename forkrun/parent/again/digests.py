@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ from forkrun.base.destinations import TOGETHER
 from forkrun.config import ModuleConfig
 from forkrun.histograms.configured_axes import without_fine_bins
 from forkrun.index.whole_input import input_name
-from forkrun.modules.program.outside import environment_digest
+from forkrun.modules.program.dependence import JobCode, together
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.fingerprint import (
     CHOICE,
@@ -30,9 +30,6 @@ from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 from forkrun.schedule.job_modules import is_cpp
 from forkrun.schedule.plugins import plugin_libraries
 from forkrun.schedule.versions import plain_name
-
-if TYPE_CHECKING:
-    from forkrun.modules.program.dependence import Dependence
 
 FORKRUN = "forkrun and Python"
 """Name of the digest of builds."""
@@ -294,8 +291,9 @@ class JobResults:
         labels = sorted(needed, key=self._places.__getitem__)
         own = {f"{self._word(each)} {each}": self._of_module[each][0] for each in labels}
         reasons = [why for each in labels for why in self._of_module[each][1]]
-        reasons += [*self._doubtful_conditions, *self._behaviors.reasons]
-        parts = {**parts, "behaviors": self._behaviors.digest, **own}
+        behaviors = self._code.behaviors
+        reasons += [*self._doubtful_conditions, *behaviors.reasons]
+        parts = {**parts, "behaviors": behaviors.digest, **own}
         return ResultDigest(kind, label, parts, tuple(dict.fromkeys(reasons)))
 
     def _word(self, label: str) -> str:
@@ -329,7 +327,7 @@ class JobResults:
                 [settings.seed, settings.luminosity, job.config.threads.block_size]
             ),
             "conditions": value_digest([known["conditions"], job.fingerprint["conditions"]]),
-            FORKRUN: environment_digest(),
+            FORKRUN: self._code.environment,
         }
 
     @cached_property
@@ -337,13 +335,12 @@ class JobResults:
         return doubtful_conditions(self._described, self.job.schedule.conditions.files())
 
     @cached_property
-    def _behaviors(self) -> Dependence:
-        """User code that any code may use without naming it: behaviors of Awkward arrays, and
-        objects that the program has put into modules of libraries."""
-        from forkrun.modules.program.dependence import dependence_of
-        from forkrun.modules.program.own_code import put_into_libraries
-
-        return dependence_of(put_into_libraries())
+    def _code(self) -> JobCode:
+        """Dependences of the code, looked at again after imports that affect them."""
+        code, modules = self.job.schedule.code, self.job.schedule.modules
+        if code and code.is_complete:
+            return code
+        return JobCode.of({label: m for label, m in modules.items() if label in self.modules})
 
     @cached_property
     def _of_module(self) -> dict[str, tuple[str, list[str]]]:
@@ -353,13 +350,10 @@ class JobResults:
     def _own_digest(self, label: str, entry: ModuleConfig) -> tuple[str, list[str]]:
         described = self.described_modules[label]
         described = {**described, "axes": [*map(without_fine_bins, described.get("axes", ()))]}
-        if label in self._code:
-            described = {**described, "type": ""}
         files = named_files([entry.params])
-        if (own := self._code.get(label)) is not None:
-            found = self.job.schedule.found.modules.get(
-                label
-            )  # by events that the input begins with
+        if (own := self._code.modules.get(label)) is not None:
+            described["type"] = ""
+            found = self.job.schedule.found.modules.get(label)  # by the input's first events
             digest = value_digest([described, files, own.digest, found])
             return digest, [f"{why}" for why in own.reasons]
         libraries, reasons = self._libraries if self.job.config.job.plugins else ("", [])
@@ -370,22 +364,5 @@ class JobResults:
         return plugin_libraries(self.job.config.job.plugins, self.job.start_s)
 
     @cached_property
-    def _code(self) -> dict[str, Dependence]:
-        """Dependences of the code of Python modules, by label."""
-        if not self.job.schedule.modules:
-            return {}
-        from forkrun.modules.program.dependence import code_of, dependence_of
-
-        return {
-            label: dependence_of(*code_of(module.module))
-            for label, module in self.job.schedule.modules.items()
-            if label in self.modules
-        }
-
-    @cached_property
     def _together(self) -> dict[str, set[str]]:
-        if not self._code:
-            return {}
-        from forkrun.modules.program.dependence import together
-
-        return together(self._code)
+        return together(self._code.modules)

@@ -12,9 +12,7 @@ from msgspec import Struct
 from forkrun.config import JobConfig
 from forkrun.config.anchor import cache_folder
 from forkrun.index.cache import IndexCache
-from forkrun.modules.program.dependence import Dependence, code_of, dependence_of, together
-from forkrun.modules.program.outside import environment_digest
-from forkrun.modules.program.own_code import put_into_libraries
+from forkrun.modules.program.dependence import Dependence, JobCode, together
 from forkrun.rundir.fingerprint import (
     CHOICE,
     OF_PROGRAM,
@@ -41,6 +39,7 @@ class KeptFindings(Struct, frozen=True):
     def of(
         cls,
         config: JobConfig,
+        code: JobCode,
         payloads: Sequence[str],
         modules: Mapping[str, PythonModule],
         first: Iterable[tuple[FirstEvents, int]],
@@ -49,25 +48,23 @@ class KeptFindings(Struct, frozen=True):
         """Findings about `modules` called with the `first` events. `payloads`: files of conditions;
         `facts`: other input of the trial."""
         cache = IndexCache(cache_folder("index"))
-        code = {label: dependence_of(*code_of(each.module)) for label, each in modules.items()}
         libraries, reasons = plugin_libraries(config.job.plugins, time.time())
         described = config.as_json(OF_PROGRAM)
         paths = config.paths.values()
         reasons = [*reasons, *doubtful_conditions(described, payloads)]
-        if cache.folder is None or reasons or config.source.friends or together(code):
+        if cache.folder is None or reasons or config.source.friends or together(code.modules):
             return cls({}, cache)
         own = {
-            each["label"]: _of_module(each, code.get(each["label"]))
+            each["label"]: _of_module(each, code.modules.get(each["label"]))
             for each in described["modules"]
         }
         deciding = {n: own[n] for n in own if n not in modules or not _fills(modules[n])}
-        behaviors = dependence_of(put_into_libraries())
-        if behaviors.reasons or not all(deciding.values()):
+        if code.behaviors.reasons or not all(deciding.values()):
             return cls({}, cache)
         files = named_files([described["conditions"], *payloads])
-        settings = [*_settings(described), files, libraries, behaviors.digest]
+        settings = [*_settings(described), files, libraries, code.behaviors.digest]
         events = [_described(each, iov) for each, iov in first]
-        common = value_digest([environment_digest(), settings, events, facts, [*deciding.items()]])
+        common = value_digest([code.environment, settings, events, facts, [*deciding.items()]])
         keys = {}
         for label, module in modules.items():
             seen = {label, *deciding}
