@@ -22,19 +22,26 @@ from forkrun.base.quantities import plural
 from forkrun.base.received import CONFIG
 from forkrun.base.user_code.plain_errors import show_errors_plainly
 from forkrun.batch.submission import Submission
-from forkrun.config import BatchSystem, JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
+from forkrun.config.choices import BatchSystem
 from forkrun.config.datasets import files_of
+from forkrun.config.model import JobConfig
+from forkrun.config.read import read_config, validate
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.command import CleanCommand
 from forkrun.merge import merge_files
 from forkrun.modules.program.dependence import used_values
-from forkrun.modules.program.given import Given, giving
-from forkrun.modules.program.handing_over import contents_for, handing_over, import_path
+from forkrun.modules.program.given import (
+    Given,
+    contents_for,
+    giving,
+    handing_over,
+    import_path,
+    offer,
+)
 from forkrun.modules.program.own_code import find_in_program
 from forkrun.modules.program.state import running_here
-from forkrun.modules.program.taking import offer
 from forkrun.parent.result import Result
 from forkrun.schedule.input_columns import InputColumns, columns_of_input
 

@@ -69,7 +69,7 @@ def merge_files(
     register_given_urls()
     files = list(map(register_url, listed_files(_CALL, "inputs", inputs)))
     if any("://" in file for file in files):
-        from forkrun.config.remote_cache import use_remote_cache  # few merges need it
+        from forkrun.config.remote import use_remote_cache  # few merges need it
 
         use_remote_cache(files)
     names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from forkrun.histograms.accumulators.parts import ByDataset, encode_part
+from forkrun.histograms.accumulators.finished import ByDataset, encode_part
 from forkrun.histograms.parts import Named, encode
 from forkrun.rundir.ledger import Commit, CutCount
 from forkrun.rundir.results import InputPart, summed_counts, summed_flow

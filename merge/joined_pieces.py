@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from forkrun.errors import JobError
-from forkrun.histograms.accumulators.parts import ByDataset, add_parts
+from forkrun.histograms.accumulators.finished import ByDataset, add_parts
 from forkrun.histograms.parts import Named
 from forkrun.histograms.root_file import add_histograms
 from forkrun.merge.groups import Group, summed_flows, sums_to_store

@@ -18,18 +18,17 @@ from forkrun.base.durable import read_json
 from forkrun.base.quantities import plural
 from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
-from forkrun.histograms.accumulators.parts import (
+from forkrun.histograms.accumulators.finished import (
     ByDataset,
     Totals,
     add_parts,
     merge_parts,
     read_part,
 )
-from forkrun.histograms.by_dataset import AXIS
+from forkrun.histograms.by_dataset import AXIS, restacked
 from forkrun.histograms.configured_axes import is_fine, made_of_fine, shown_axes
 from forkrun.histograms.parts import Named, read_parts
 from forkrun.histograms.root_file import add_histograms, sum_histograms
-from forkrun.histograms.stacked import restacked
 from forkrun.merge.groups import Group, sums_to_store
 from forkrun.merge.node_outputs import files_to_add, sums_to_merge
 from forkrun.merge.output import MergedOutput
@@ -60,7 +59,7 @@ from forkrun.rundir.results import (
 )
 
 if TYPE_CHECKING:
-    from forkrun.config import JobConfig
+    from forkrun.config.model import JobConfig
 
 
 N_PIECES = 32

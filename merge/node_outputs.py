@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from forkrun import _core
 from forkrun.base.durable import read_json, remove, write_bytes, write_json
 from forkrun.errors import DamagedFilesError, VerificationError
-from forkrun.histograms.accumulators.parts import encode_part, merge_parts
+from forkrun.histograms.accumulators.finished import encode_part, merge_parts
 from forkrun.histograms.parts import encode
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.merge.made_parts import MadeParts

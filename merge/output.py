@@ -34,7 +34,8 @@ from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
-    from forkrun.config import JobConfig, OutputConfig
+    from forkrun.config.model import JobConfig
+    from forkrun.config.outputs import OutputConfig
 
 Progress = Callable[[str, int], None]
 

@@ -33,7 +33,7 @@ from forkrun.rundir.lock import RunLock
 from forkrun.rundir.nodes import NodeRanges
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
-    from forkrun.config import JobConfig
+    from forkrun.config.model import JobConfig
 
 _LOOK_EVERY_S = 1.0
 _RECORD = "made.json"

@@ -11,7 +11,7 @@ from forkrun import _core
 from forkrun.base.quantities import plural
 from forkrun.base.refusals import refusal
 from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
-from forkrun.histograms.accumulators.parts import read_part
+from forkrun.histograms.accumulators.finished import read_part
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, CommittedFile, SumsPart

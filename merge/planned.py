@@ -19,7 +19,7 @@ from forkrun.rundir.ledger import Commit
 from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
-    from forkrun.config import IdBranches
+    from forkrun.config.source import IdBranches
 
 _MOST_KEPT_BYTES = 1 << 30
 """Unpacked input that the merge keeps if it takes entries in another order."""

@@ -10,10 +10,8 @@ from msgspec import Struct
 
 from forkrun.base.destinations import datasets_in
 from forkrun.base.durable import published, read_json, write_json
-from forkrun.histograms.accumulators.parts import ByDataset, results
-from forkrun.histograms.pictures import write_pictures
-from forkrun.histograms.root_file import Named, write_histograms
-from forkrun.histograms.uhi import write_uhi
+from forkrun.histograms.accumulators.finished import ByDataset, results
+from forkrun.histograms.root_file import Named, write_histograms, write_pictures, write_uhi
 from forkrun.merge.joined_pieces import store
 from forkrun.merge.kept import Kept
 from forkrun.merge.made_parts import MadeParts
@@ -28,7 +26,7 @@ from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import is_on_nodes
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
-    from forkrun.config import JobConfig
+    from forkrun.config.model import JobConfig
 
 
 class MergeSummary(Struct, frozen=True):

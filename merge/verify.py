@@ -16,7 +16,8 @@ from forkrun.formats import Format, format_named
 from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
-    from forkrun.config import JobConfig, SourceConfig
+    from forkrun.config.model import JobConfig
+    from forkrun.config.source import SourceConfig
 
 
 def total_digest(parts: Iterable[tuple[int, str]]) -> EventDigest:

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import forkrun
-from forkrun.config import JobConfig, validate
+from forkrun.config.model import JobConfig
+from forkrun.config.read import validate
 from forkrun.config.section import Section
 from tests.analysis.objects_file import write_objects
 from tests.support.jobs import environment

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import forkrun as package
-from forkrun.config import validate
+from forkrun.config.read import validate
 from forkrun.errors import ConfigError
 from tests.support.jobs import ROOT, forkrun
 

@@ -335,9 +335,8 @@ def test_files_of_events_are_opened_in_few_places() -> None:
 
 HOLDS_LOCKS = {
     "forkrun/rundir/opening.py": "the lock of a run directory",
-    "forkrun/batch/publishing.py": "that of a node, for its parent on scratch",
-    "forkrun/batch/scratch.py": "that of a folder on scratch",
-    "forkrun/batch/systems/local_queue.py": "that of a queue",
+    "forkrun/batch/scratch.py": "that of a node, for its parent on scratch, and of a folder there",
+    "forkrun/batch/systems/local.py": "that of a queue",
     "merge/output_parts.py": "that of parts of a merge",
 }
 

@@ -17,11 +17,12 @@ from forkrun.base.arguments import check_label, check_text, listed_files, plain_
 from forkrun.base.quantities import plural
 from forkrun.base.received import STATE, received
 from forkrun.base.user_code.plain_errors import show_errors_plainly
-from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
+from forkrun.config.model import JobConfig
+from forkrun.config.read import validate
 from forkrun.errors import ConfigError
 from forkrun.fork.command import is_clean_command
-from forkrun.modules.program.taking import note_job
+from forkrun.modules.program.given import note_job
 from forkrun.parent.result import Result
 from forkrun.schedule.input_columns import InputColumns
 

@@ -11,7 +11,7 @@ from typing import Any
 from forkrun.api import LoadedJob
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.errors import ConfigError, ForkrunError
-from forkrun.modules.program.taking import Offer, Taken, taking
+from forkrun.modules.program.given import Offer, Taken, taking
 
 
 def job_of_script(

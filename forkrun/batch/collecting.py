@@ -14,16 +14,17 @@ from forkrun.base.durable import output_errors, remove, write_json
 from forkrun.base.importing import collector_paused
 from forkrun.base.quantities import plural
 from forkrun.batch.course import read_course
-from forkrun.batch.node_results import note_differences
+from forkrun.batch.node import note_differences
 from forkrun.batch.shipping import import_modules, new_code_warnings
 from forkrun.batch.staging import stage_out
-from forkrun.config import JobConfig, read_config
+from forkrun.config.model import JobConfig
+from forkrun.config.read import read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
 from forkrun.histograms.accumulators.totals import Own
 from forkrun.merge.node_outputs import forget_outputs, outputs_of_nodes
-from forkrun.monitoring import Timeline
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.report.write import write_report
+from forkrun.monitoring.timeline import Timeline
 from forkrun.parent.merging import end_merge, merge, merge_part, problem_of_merge
 from forkrun.parent.result import Result
 from forkrun.plan.model import Plan, read_plan

@@ -19,7 +19,7 @@ from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.batch.course import note_end
 from forkrun.batch.submission import run_command
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import (
     EVENTS_LEFT_OUT,
     AlreadySubmittedError,

@@ -13,18 +13,21 @@ from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
 from forkrun.batch.shipping import changed_outputs, check_computes_all, check_extends, take_shipped
-from forkrun.config import EventOrder, JobConfig, read_config, validate
 from forkrun.config.anchor import is_url
+from forkrun.config.choices import EventOrder
+from forkrun.config.model import JobConfig
+from forkrun.config.read import read_config, validate
 from forkrun.errors import ConfigError, OutputError
-from forkrun.index import FileIndex, index_files, input_files
+from forkrun.index.files import input_files
 from forkrun.index.known_ids import with_ids_of
+from forkrun.index.model import FileIndex
+from forkrun.index.read import index_files
 from forkrun.index.whole_input import friend_name
 from forkrun.parent.again.keeping import Keeping
 from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.job_input import plan_input
 from forkrun.parent.preparation import PlannedJob, in_order, index_input
-from forkrun.plan import Plan
-from forkrun.plan.model import read_plan
+from forkrun.plan.model import Plan, read_plan
 from forkrun.plan.part import extended, first_units, node_borders
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import differences, listed

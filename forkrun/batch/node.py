@@ -1,5 +1,6 @@
 """Runs one node's part of a job: a parent like any other, with a merge if nodes make their parts of
-the outputs."""
+the outputs. Each node computes the results that are missing and records their digests; results that
+nodes have computed in different ways are not stored."""
 
 from __future__ import annotations
 
@@ -8,19 +9,20 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from forkrun.base.durable import read_json
 from forkrun.batch.course import NodeCourse, note_start, read_course
-from forkrun.batch.node_results import job_of_node
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
 from forkrun.batch.shipping import take_code
 from forkrun.batch.staging import stage_in
-from forkrun.config import JobConfig, read_config
+from forkrun.config.model import JobConfig
+from forkrun.config.read import read_config
 from forkrun.errors import (
     ConfigError,
     ForkrunError,
@@ -30,15 +32,70 @@ from forkrun.errors import (
     StoppedError,
 )
 from forkrun.merge.node_outputs import has_outputs_of, write_node_sums
+from forkrun.parent.again.digests import JobResults
+from forkrun.parent.again.reduced import reduced_job
 from forkrun.parent.job import read_found, run_job
+from forkrun.parent.preparation import PreparedJob
 from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.done import check_submitted
+from forkrun.rundir.fingerprint import Fingerprint, value_digest
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import makes_outputs_on_nodes
 from forkrun.rundir.opening import check_owner, find_nodes, opened_to_begin
 from forkrun.rundir.packing import pack_records, pack_units, read_batch, unpack_units
 from forkrun.rundir.progress import read_progress
+from forkrun.rundir.results import ResultDigest, RunResults
+
+_KEY = "results"
+"""Part of a node's fingerprint: digests of its results."""
+_OF_PART = {"input", "conditions"}
+"""Inputs of results that differ between nodes, and that each node compares with the whole job."""
+
+
+def job_of_node(
+    whole: RunDirectory, node: RunDirectory, submitted: Fingerprint, job: PreparedJob
+) -> PreparedJob:
+    """A node's job, for the results that the `whole` job does not keep. Its fingerprint has their
+    digests; those that differ from a present one, when the node resumes, become "". Raises
+    OutputError unless the node has the job that was `submitted`."""
+    check_submitted(whole, submitted, job.fingerprint)
+    run = RunResults.read(whole)
+    if not any(result.digest for result in run.results):
+        return job
+    results, before = JobResults(job), read_json(node.fingerprint).get(_KEY, {})
+    digests = {result.name: _common_digest(result) for result in results.digests()}
+    own = {name: d if before.get(name, d) == d else "" for name, d in digests.items()}
+    if run.kept:
+        wanted = [result for result in run.results if not run.keeps(*result.key)]
+        job = reduced_job(results, wanted, job.plan)
+    return replace(job, fingerprint={**job.fingerprint, _KEY: own})
+
+
+def note_differences(whole: RunDirectory, nodes: Iterable[int]) -> None:
+    """Marks results that one of these nodes has computed with other code or packages than recorded
+    for the job: they are not stored for later jobs."""
+    run = RunResults.read(whole)
+    wanted = {r.name: _common_digest(r) for r in run.results if r.digest}
+    if not wanted:
+        return
+    found = [read_json(whole.node(number).fingerprint).get(_KEY, {}) for number in nodes]
+    differ = {n for n, digest in wanted.items() if any(each.get(n) != digest for each in found)}
+    why = ("nodes have computed it with other code, packages or builds",)
+    results = [
+        replace(r, reasons=why) if r.name in differ and not run.keeps(*r.key) else r
+        for r in run.results
+    ]
+    if differ:
+        replace(run, results=tuple(results)).write(whole)
+
+
+def _common_digest(result: ResultDigest) -> str:
+    """Digest of what a result depends on in every node."""
+    parts = {name: digest for name, digest in result.parts.items() if name not in _OF_PART}
+    return value_digest([parts, result.reasons])
+
 
 _WAIT_FOR_LOCK_S = 150.0
 """Slightly longer than the lock time-out of a parent on another host."""

@@ -13,14 +13,16 @@ from msgspec.structs import replace
 from forkrun.base.durable import output_errors, write_bytes
 from forkrun.base.quantities import plural
 from forkrun.batch.shipping import ship_code
-from forkrun.config import Distribution, JobConfig, validate
+from forkrun.config.choices import Distribution
+from forkrun.config.model import JobConfig
+from forkrun.config.read import validate
 from forkrun.errors import AlreadySubmittedError, ConfigError, OutputError
-from forkrun.index import FileIndex
+from forkrun.index.model import FileIndex
 from forkrun.parent.again.keeping import Keeping
 from forkrun.parent.job import describe_job, write_found
 from forkrun.parent.job_input import JobInput
 from forkrun.parent.preparation import PreparedJob, index_input, prepare
-from forkrun.plan import select_events
+from forkrun.plan.make import select_events
 from forkrun.plan.part import node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import differences

@@ -23,7 +23,7 @@ from forkrun.base.quantities import count, plural
 from forkrun.base.received import GIVEN, STATE, keep_contents, received
 from forkrun.base.regular_file import open_regular
 from forkrun.base.user_code import import_home
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError, OutputError
 from forkrun.modules.program.given import find_given
 from forkrun.modules.program.state import receive_state

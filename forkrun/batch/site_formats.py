@@ -18,8 +18,7 @@ from forkrun.base.durable import output_errors, read_json, write_json, write_tex
 from forkrun.base.lumis import Keys
 from forkrun.batch.course import read_course
 from forkrun.errors import EVENTS_LEFT_OUT
-from forkrun.plan import Plan, Units
-from forkrun.plan.model import read_plan
+from forkrun.plan.model import Plan, Units, read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lumi_accounting import golden_json

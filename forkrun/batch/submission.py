@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from forkrun.base.arguments import check_flags, check_path, check_texts, refused
 from forkrun.base.progress import make_progress
-from forkrun.batch.status import JobStatus, read_status
-from forkrun.batch.status_text import status_lines
+from forkrun.batch.status import JobStatus, read_status, status_lines
 from forkrun.errors import OutOfTimeError
 from forkrun.fork.command import CleanCommand
 from forkrun.parent.result import Result

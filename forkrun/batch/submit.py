@@ -1,4 +1,5 @@
-"""Submits nodes of a job: first all, later the missing ones."""
+"""Submits nodes of a job: first all, later the missing ones; with profiles of sites, defaults of
+[batch] in a file of the user."""
 
 from __future__ import annotations
 
@@ -8,8 +9,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from forkrun.base.durable import output_errors, write_text
+from forkrun.base.nearest import suggestion
+from forkrun.base.user_text import parse_toml
 from forkrun.batch.course import (
     NodeJobs,
     accepted_submissions,
@@ -18,11 +22,16 @@ from forkrun.batch.course import (
     note_submission,
     read_course,
     read_submissions,
+    reports_exceeded_memory,
 )
-from forkrun.batch.logs import reports_exceeded_memory
 from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State
 from forkrun.batch.systems.choose import system_of
-from forkrun.config import BatchConfig, BatchSystem, JobConfig
+from forkrun.config.anchor import user_folder
+from forkrun.config.batch import BatchConfig
+from forkrun.config.checks import Refused
+from forkrun.config.choices import BatchSystem
+from forkrun.config.model import JobConfig
+from forkrun.config.problems import schema_problems
 from forkrun.errors import BatchError, ConfigError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges
@@ -192,3 +201,49 @@ def note_on(config: JobConfig, on: BatchSystem) -> JobConfig:
     setting of [batch]."""
     system_of(on).check(config.batch)
     return config.replaced({"batch": config.batch.replaced({"on": on})})
+
+
+_DEFAULT = "default"
+
+
+def profiles_file() -> Path:
+    """`forkrun/batch.toml` in $XDG_CONFIG_HOME, else in ~/.config."""
+    home = user_folder("XDG_CONFIG_HOME", ".config") or Path("/")
+    return home / "forkrun" / "batch.toml"
+
+
+def with_profile(config: JobConfig, name: str | None) -> JobConfig:
+    """The configuration with a profile's values as defaults of its own [batch]; without a name, the
+    profile `default`, if it exists. Raises ConfigError."""
+    own = {key: getattr(config.batch, key) for key in config.batch.given_keys}
+    return config.replaced({"batch": BatchConfig.checked({**_values(name), **own})})
+
+
+def _values(name: str | None) -> dict[str, Any]:
+    place = profiles_file()
+    try:
+        profiles = parse_toml(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        profiles = {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{place}: cannot be read: {error}") from None
+    if name is None:
+        name = _DEFAULT
+        profiles.setdefault(name, {})
+    if not isinstance(profiles.get(name), dict):
+        known = suggestion(name, profiles)
+        raise ConfigError(f'{place}: unknown profile "{name}"{known}')
+    values: dict[str, Any] = profiles[name]
+    _check(place, name, values)
+    return values
+
+
+def _check(place: Path, name: str, values: dict[str, Any]) -> None:
+    try:
+        BatchConfig.checked(values)
+    except Refused as error:
+        lines = [
+            f"{place}: [{name}] {'.'.join(map(str, location))}: {what}"
+            for location, what in schema_problems(error, BatchConfig)
+        ]
+        raise ConfigError(lines) from None

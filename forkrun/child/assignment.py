@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun.base.lumis import Integers
-from forkrun.plan import EntryRange
+from forkrun.plan.model import EntryRange
 
 
 class BadEvent(Struct, frozen=True):

@@ -10,9 +10,9 @@ import numpy as np
 from forkrun import _core
 from forkrun.child.assignment import BadEvent
 from forkrun.child.work import Work
-from forkrun.histograms.accumulators.parts import encode_part
+from forkrun.histograms.accumulators.finished import encode_part
 from forkrun.histograms.parts import encode
-from forkrun.plan import Stretch
+from forkrun.plan.model import Stretch
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.ledger import Commit, SkippedEvent
 

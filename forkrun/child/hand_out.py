@@ -9,8 +9,8 @@ import numpy as np
 
 from forkrun.base.lumis import Integers
 from forkrun.child.unit_queue import Taken, UnitQueue, Wanted, begins_of_stretches
-from forkrun.index.ranges import Flags
-from forkrun.plan import ANY_CHILD, Plan
+from forkrun.index.model import Flags
+from forkrun.plan.model import ANY_CHILD, Plan
 from forkrun.plan.select import changes
 
 _OWN_PART = 1 / 16

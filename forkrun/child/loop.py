@@ -18,12 +18,12 @@ from forkrun.child.assignment import Assignment, Purpose
 from forkrun.child.lost_state import State, lost_states, states_of
 from forkrun.child.units import ChildUnits
 from forkrun.child.work import Work
-from forkrun.config import Executor
+from forkrun.config.choices import Executor
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.memory import use_ordinary_pages
 from forkrun.modules.python_module import PythonModule
-from forkrun.monitoring import sample_self
 from forkrun.monitoring.memory_kinds import Moment, note_kinds, read_kinds
+from forkrun.monitoring.sampler import sample_self
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger import Ledger
 from forkrun.schedule.job_schedule import processor_settings

@@ -9,7 +9,7 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.base.lumis import Integers
-from forkrun.index.ranges import Flags
+from forkrun.index.model import Flags
 
 Wanted = Callable[[int], tuple[int, int]]
 """Gives, for the number of events that are left, how many to take, and how many at most if they end

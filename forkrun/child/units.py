@@ -16,11 +16,11 @@ from forkrun.child.assignment import Assignment, BadEvent, stretch_without
 from forkrun.child.commit import commit_stretch
 from forkrun.child.pace import Pace, first_stretch
 from forkrun.child.work import Work
-from forkrun.config import ForkingConfig
 from forkrun.config.anchor import is_url
-from forkrun.index.ranges import Flags
+from forkrun.config.model import ForkingConfig
+from forkrun.index.model import Flags
 from forkrun.monitoring.process_reading import ProcessReader
-from forkrun.plan import Stretch
+from forkrun.plan.model import Stretch
 from forkrun.rundir.ledger import Ledger
 
 _READ_MEMORY_EVERY_S = 1.0

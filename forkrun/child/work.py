@@ -10,8 +10,8 @@ from forkrun import _core
 from forkrun.child.hand_out import HandOut
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.fork.failure import FailureNote
-from forkrun.index.ranges import Flags
-from forkrun.monitoring import Timeline
+from forkrun.index.model import Flags
+from forkrun.monitoring.timeline import Timeline
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.job_schedule import Job
 

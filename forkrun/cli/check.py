@@ -12,7 +12,7 @@ from forkrun.base.quantities import plural
 from forkrun.cli.arguments import add_option, add_options, print_json
 from forkrun.cli.options import add_config_options, config_of
 from forkrun.conditions.snapshots import summary
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError, ForkrunError, VerificationError
 from forkrun.parent.checking import Findings, check_job
 from forkrun.parent.preparation import PreparedJob

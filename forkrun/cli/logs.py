@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from forkrun.batch.course import read_submissions
-from forkrun.batch.logs import existing_logs, tail
+from forkrun.batch.course import existing_logs, read_submissions, tail
 from forkrun.batch.status import MISSING, read_status
 from forkrun.cli.arguments import add_json, add_option, add_run_directory, print_json
 from forkrun.cli.resubmit import numbers_of

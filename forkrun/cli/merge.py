@@ -93,8 +93,8 @@ def _merge_run(options: argparse.Namespace) -> int:
 
 
 def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespace) -> None:
-    from forkrun.config import read_config
-    from forkrun.monitoring import Timeline
+    from forkrun.config.read import read_config
+    from forkrun.monitoring.timeline import Timeline
     from forkrun.parent.merging import merge
     from forkrun.plan.model import read_plan
     from forkrun.rundir.nodes import is_on_nodes

@@ -13,14 +13,14 @@ from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import whole_number
 from forkrun.base.received import CONFIG, received
 from forkrun.cli.arguments import add_option
-from forkrun.config import Distribution, Executor
 from forkrun.config.anchor import anchored
 from forkrun.config.auto_children import AUTO
-from forkrun.config.settings import parse_setting
+from forkrun.config.choices import Distribution, Executor
+from forkrun.config.read import parse_setting
 from forkrun.errors import ConfigError
 
 if TYPE_CHECKING:
-    from forkrun.config import JobConfig
+    from forkrun.config.model import JobConfig
 
 _CORES = {
     "--children N": (
@@ -88,7 +88,7 @@ _PARTICULAR: dict[str, dict[str, Any]] = {
 def config_of(options: argparse.Namespace) -> JobConfig:
     """Configuration of the file, or of the program in Python that has run, with the command line
     applied."""
-    from forkrun.config import read_config, with_settings
+    from forkrun.config.read import read_config, with_settings
 
     settings = settings_of(options)
     if content := received(CONFIG):

@@ -11,8 +11,9 @@ from forkrun.batch.shipping import changed_code, take_new_code
 from forkrun.batch.status import JobStatus, State, read_status
 from forkrun.batch.submit import missing_needs, named_needs, note_on, submit_nodes
 from forkrun.cli.arguments import add_option, add_quiet, add_run_directory, print_json
-from forkrun.config import BatchSystem, JobConfig, read_config
-from forkrun.config.settings import parse_setting
+from forkrun.config.choices import BatchSystem
+from forkrun.config.model import JobConfig
+from forkrun.config.read import parse_setting, read_config
 from forkrun.errors import ConfigError, JobError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import opened_nodes, write_config

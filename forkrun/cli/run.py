@@ -11,7 +11,7 @@ from typing import Any
 
 from forkrun.cli.arguments import add_option, add_options, add_plots, print_json
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
 from forkrun.parent.job import run_job
 from forkrun.parent.result import Result
@@ -103,7 +103,7 @@ def _text(result: Result, verbose: bool) -> str:
     if not result.report:
         return ""
     if not verbose:
-        from forkrun.monitoring.report.brief import format_brief  # --quiet does not need it
+        from forkrun.monitoring.report.notebook import format_brief  # --quiet does not need it
 
         return format_brief(result.report, os.path.relpath(result.run_directory))
     with contextlib.suppress(OSError):

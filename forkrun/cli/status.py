@@ -10,8 +10,7 @@ import time
 from msgspec import to_builtins
 
 from forkrun.base.streams import unfiltered
-from forkrun.batch.status import MISSING, JobStatus, State, read_status
-from forkrun.batch.status_text import status_lines
+from forkrun.batch.status import MISSING, JobStatus, State, read_status, status_lines
 from forkrun.cli.arguments import add_option, add_run_directory
 from forkrun.errors import JobError
 from forkrun.rundir.directory import RunDirectory

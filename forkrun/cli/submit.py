@@ -18,12 +18,12 @@ from forkrun.batch.preparing import (
     prepare_nodes,
     write_nodes,
 )
-from forkrun.batch.profiles import with_profile
-from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
+from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes, with_profile
 from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json, quantity
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.cli.resubmit import resubmit
-from forkrun.config import BatchSystem, JobConfig
+from forkrun.config.choices import BatchSystem
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges

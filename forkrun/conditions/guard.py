@@ -20,7 +20,7 @@ from forkrun import _core
 from forkrun.base.user_text import leaves
 from forkrun.conditions.binned_table import BinnedTable
 from forkrun.conditions.read_only import ReadOnlyConditionError
-from forkrun.config import CheckConditions
+from forkrun.config.choices import CheckConditions
 from forkrun.errors import JobError
 
 WATCHED = (

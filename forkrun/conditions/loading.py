@@ -17,7 +17,7 @@ from forkrun.base.refusals import refusal
 from forkrun.conditions.provider import Arrays
 from forkrun.conditions.read_only import freeze
 from forkrun.conditions.sources import ConditionSource, PayloadSource
-from forkrun.config import ArrayConfig
+from forkrun.config.conditions import ArrayConfig
 from forkrun.errors import ConfigError, InputError
 
 

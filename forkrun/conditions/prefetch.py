@@ -15,7 +15,7 @@ from forkrun.conditions.iov import IovTable, make_iov_table
 from forkrun.conditions.loading import Payload, load_payload
 from forkrun.conditions.snapshots import Conditions
 from forkrun.conditions.sources import ConditionSource, make_source
-from forkrun.config import ConditionConfig, PrefetchConfig
+from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.errors import ConfigError
 from forkrun.fork.hazards import step
 

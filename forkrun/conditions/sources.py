@@ -13,10 +13,17 @@ from forkrun.base.user_text import parse_by_suffix
 from forkrun.conditions.iov import ALWAYS, Iov, close_intervals, overlaps
 from forkrun.conditions.provider import ConditionsProvider
 from forkrun.conditions.providers.registry import find_provider, make_provider
-from forkrun.config import ConditionConfig, IovConfig
 from forkrun.config.anchor import anchor_iovs, is_url
 from forkrun.config.checks import Refused
-from forkrun.config.conditions import CONDITION_TYPES, IovIndex, first_of, iov_problems, last_of
+from forkrun.config.conditions import (
+    CONDITION_TYPES,
+    ConditionConfig,
+    IovConfig,
+    IovIndex,
+    first_of,
+    iov_problems,
+    last_of,
+)
 from forkrun.config.problems import dotted, schema_problems
 from forkrun.errors import ConfigError
 

@@ -14,7 +14,7 @@ from forkrun.base.user_text import short
 from forkrun.config.checks import Problem, Refused
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
-from forkrun.config.output_labels import file_name_problems, output_label_problems
+from forkrun.config.outputs import file_name_problems, output_label_problems
 from forkrun.config.section import Section
 
 Location = tuple[int | str, ...]

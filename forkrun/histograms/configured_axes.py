@@ -14,7 +14,7 @@ from forkrun.histograms.axes import AxisKind, HistogramAxis
 from forkrun.histograms.sums import HistogramSums
 
 if TYPE_CHECKING:
-    from forkrun.config import AxisConfig
+    from forkrun.config.modules import AxisConfig
 
 _NAMES = ("name", "label")
 _BINS = ("bins", "low", "high", "edges")
@@ -77,7 +77,7 @@ def _bins_of_fine(fine: HistogramAxis, axis: Any) -> tuple[Any, Any]:
 def shown_axes(module: Mapping[str, Any]) -> dict[int, Any]:
     """Axes of `hist` that are made of fine ones in the histogram of a module, given as in
     config.json; by number."""
-    from forkrun.config import AxisConfig
+    from forkrun.config.modules import AxisConfig
 
     given = [axis_settings(AxisConfig.checked(axis)) for axis in module["axes"]]
     return {

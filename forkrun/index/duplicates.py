@@ -12,12 +12,11 @@ from msgspec.structs import asdict, replace
 from forkrun.base.input_files.same_files import same_file
 from forkrun.base.lumis import Integers, Keys, distinct, number_keys
 from forkrun.base.quantities import plural
-from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
+from forkrun.config.source import IdBranches
 from forkrun.errors import InputError
 from forkrun.index.cache import IndexCache
-from forkrun.index.model import FileIndex
-from forkrun.index.ranges import Flags, LumiRanges, RangePart
+from forkrun.index.model import FileIndex, Flags, LumiRanges, RangePart
 from forkrun.index.read import ask_workers
 
 _MOST_NAMED = 10

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from forkrun._core import EventDigest
 from forkrun.base.user_text import short
-from forkrun.config import IdBranches
+from forkrun.config.source import IdBranches
 from forkrun.errors import ConfigError, InputError
 from forkrun.index.model import FileIndex, LumiRange
 from forkrun.index.read import ask_workers

@@ -14,8 +14,8 @@ from forkrun._core import EventDigest
 from forkrun.base.destinations import split_tree
 from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural
-from forkrun.config import FilledBranches, FriendConfig, IdBranches, SourceConfig
 from forkrun.config.choices import Partner
+from forkrun.config.source import FilledBranches, FriendConfig, IdBranches, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats.events import NO_IDS
 from forkrun.index.files import find_files

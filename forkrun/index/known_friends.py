@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from forkrun.config import SourceConfig
+from forkrun.config.source import SourceConfig
 from forkrun.index.friends import (
     as_columns,
     friend_file,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from forkrun.config import IdBranches, JobConfig
 from forkrun.config.choices import Duplicates, EventOrder
+from forkrun.config.model import JobConfig
+from forkrun.config.source import IdBranches
 from forkrun.index.read import try_index
 
 _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64)}

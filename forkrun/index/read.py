@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from forkrun.base.destinations import is_pattern
 from forkrun.base.importing import collector_paused
-from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
-from forkrun.config.credentials import about_access
+from forkrun.config.remote import about_access
+from forkrun.config.source import IdBranches
 from forkrun.errors import InputError
 from forkrun.fork import helper
 from forkrun.fork.helper import Answer, Request

@@ -9,15 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.config.datasets import DatasetConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import Format, format_named
 from forkrun.index.files import expand
-from forkrun.index.model import FileIndex
+from forkrun.index.model import FileIndex, LumiRanges
 from forkrun.index.partners import FriendFile
-from forkrun.index.ranges import LumiRanges
 from forkrun.index.read import ask_workers
 
 

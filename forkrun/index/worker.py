@@ -33,11 +33,11 @@ def answer(request: Request) -> Answer:
     limit_heap(files, MOST_HEAP_BYTES if request.keys() & _LARGE else _LEAST_HEAP_BYTES)
     try:
         if "residue" in request:
-            from forkrun.index.same_ids import find_repeats
+            from forkrun.index.searches import find_repeats
 
             return {"again": find_repeats(request)}
         if "by" in request:
-            from forkrun.index.join import find_partners
+            from forkrun.index.searches import find_partners
 
             return {"partners": find_partners(request)}
         if "weights" in request:
@@ -45,7 +45,7 @@ def answer(request: Request) -> Answer:
         if "pieces" in request:
             return {"values": values_of(request)}
         if "pattern" in request:
-            from forkrun.index.on_servers import matches
+            from forkrun.index.files import matches
 
             return {"matches": matches(request["pattern"])}
         if "fill" in request:

@@ -13,9 +13,8 @@ from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.conditions import ModuleConditions
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
-from forkrun.modules.columns import as_array
+from forkrun.modules.columns import EventsLeft, as_array
 from forkrun.modules.datasets.dataset import Dataset
-from forkrun.modules.events_left import EventsLeft
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.random import BlockRandom

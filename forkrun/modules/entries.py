@@ -9,7 +9,7 @@ from typing import Any
 
 from forkrun.base.user_code import bind_parameters, in_user_code, unpartial
 from forkrun.conditions import Conditions, ModuleConditions
-from forkrun.config import ModuleConfig
+from forkrun.config.modules import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.histograms import filled_columns
 from forkrun.histograms.configured_axes import axis_settings, filled_axes

@@ -16,8 +16,8 @@ from forkrun.config.modules import NOMINAL
 from forkrun.histograms.accumulators.totals import Total
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
+from forkrun.modules.columns import events_left_of, spread
 from forkrun.modules.datasets.dataset import Dataset, Datasets
-from forkrun.modules.events_left import events_left_of, spread
 from forkrun.modules.expressions import Expression
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.program.code_uses import names_of

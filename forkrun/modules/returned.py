@@ -16,8 +16,7 @@ from forkrun.base.quantities import plural
 from forkrun.base.user_code import place_of, unpartial
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
-from forkrun.modules.columns import MISSING
-from forkrun.modules.events_left import spread
+from forkrun.modules.columns import MISSING, spread
 from forkrun.modules.missing_values import filled, is_optional, leaf_type
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from forkrun.base.durable import read_json, write_json
 from forkrun.base.quantities import plural
 from forkrun.errors import FilesLeftOutError, ForkrunError, InputError
-from forkrun.index.ranges import Flags
-from forkrun.plan import Units
+from forkrun.index.model import Flags
+from forkrun.plan.model import Units
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers, revoke
 

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 from forkrun import _core
 from forkrun.base.quantities import duration
-from forkrun.config import JobConfig, ModuleConfig
+from forkrun.config.model import JobConfig
+from forkrun.config.modules import ModuleConfig
 from forkrun.errors import ForkrunError
 from forkrun.parent.preparation import PreparedJob
-from forkrun.plan import Plan
 from forkrun.plan.cuts import FEW, MANY_CALLS, Cuts, events_of
+from forkrun.plan.model import Plan
 from forkrun.schedule.job_modules import is_cpp
 
 _MUCH_S = 10.0

@@ -17,13 +17,17 @@ from forkrun.base.importing import collector_paused
 from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
 from forkrun.child.lost_state import lost_states, states_of
-from forkrun.config import Executor, JobConfig
-from forkrun.config.remote_cache import use_remote_cache
+from forkrun.config.choices import Executor
+from forkrun.config.model import JobConfig
+from forkrun.config.remote import use_remote_cache
 from forkrun.errors import ConfigError, ForkrunError, ForkSafetyError, InputError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.safety import check_safe_to_fork
-from forkrun.index import FileIndex, find_files, try_index, with_friends
+from forkrun.index.files import find_files
+from forkrun.index.friends import with_friends
 from forkrun.index.known_ids import with_known_ids
+from forkrun.index.model import FileIndex
+from forkrun.index.read import try_index
 from forkrun.index.whole_input import check_carried, with_datasets
 from forkrun.parent.calls import warnings_of
 from forkrun.parent.preparation import PlannedJob, PreparedJob

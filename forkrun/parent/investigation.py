@@ -8,7 +8,7 @@ from enum import Enum, auto
 from msgspec import Struct
 
 from forkrun.child.assignment import entry_at
-from forkrun.plan import EntryRange
+from forkrun.plan.model import EntryRange
 
 _OTHERS = 3
 """Number of events compared with one that crashes the child before any is done."""

@@ -18,7 +18,7 @@ from forkrun.base.durable import output_errors, write_columns, write_json
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.conditions.snapshots import conditions_to_json, summary
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import (
     DamagedFilesError,
     FilesLeftOutError,
@@ -32,7 +32,7 @@ from forkrun.errors import (
 from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.merge.verify import merge_problem
-from forkrun.monitoring import Timeline
+from forkrun.monitoring.timeline import Timeline
 from forkrun.parent.again.keeping import Keeping, decide, is_joined
 from forkrun.parent.bad_files import BadFiles, files_that_came_back
 from forkrun.parent.deadline import find_deadline

@@ -10,15 +10,19 @@ from msgspec.structs import replace
 
 from forkrun.base.lumis import distinct
 from forkrun.base.quantities import plural
-from forkrun.config import Duplicates, JobConfig
+from forkrun.config.choices import Duplicates
+from forkrun.config.model import JobConfig
 from forkrun.config.source import parse_runs
 from forkrun.errors import InputError
-from forkrun.index import EventId, FileIndex, LumiRanges, only_events
 from forkrun.index.duplicates import Duplicates as Found
 from forkrun.index.duplicates import find_in_datasets
-from forkrun.plan import LumiMask, Plan, make_plan, read_lumi_mask, within
-from forkrun.plan.event_counts import EventCounts
+from forkrun.index.find import EventId, only_events
+from forkrun.index.model import FileIndex, LumiRanges
+from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask, within
+from forkrun.plan.make import make_plan
+from forkrun.plan.model import Plan
 from forkrun.plan.partners import Joined, check_partners, drop_without_partner
+from forkrun.plan.select import EventCounts
 
 
 class JobInput(Struct, frozen=True):

@@ -17,8 +17,8 @@ from forkrun.base.durable import write_json
 from forkrun.base.progress import make_progress
 from forkrun.base.regular_file import read_regular
 from forkrun.base.wait_status import describe_status
-from forkrun.config import JobConfig
-from forkrun.config.credentials import about_access
+from forkrun.config.model import JobConfig
+from forkrun.config.remote import about_access
 from forkrun.errors import ForkrunError, InputError, JobError, StoppedError, VerificationError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.helper import Say, insist
@@ -28,9 +28,8 @@ from forkrun.merge.output_parts import Merging, make_part
 from forkrun.merge.planned import Planned, merge_order
 from forkrun.merge.run import merge_run
 from forkrun.merge.verify import merge_problem
-from forkrun.monitoring import Timeline
-from forkrun.plan import Plan
-from forkrun.plan.model import read_plan
+from forkrun.monitoring.timeline import Timeline
+from forkrun.plan.model import Plan, read_plan
 from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit

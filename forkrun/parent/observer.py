@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from forkrun import _core
 from forkrun.base.progress import ProgressDisplay
 from forkrun.base.wait_status import describe_status
-from forkrun.config import MonitoringConfig
-from forkrun.monitoring import Sampler, SamplerSettings, Timeline
+from forkrun.config.model import MonitoringConfig
+from forkrun.monitoring.sampler import Sampler, SamplerSettings
+from forkrun.monitoring.timeline import Timeline
 from forkrun.parent.calls import Calls, CallWatch
 from forkrun.parent.messages import Messages
 from forkrun.parent.recovery import Death, words_of_end

@@ -9,15 +9,15 @@ from forkrun import _core
 from forkrun.base.caller import is_built_in_python, option
 from forkrun.base.quantities import plural
 from forkrun.child.assignment import BadEvent
-from forkrun.config.credentials import about_access
+from forkrun.config.remote import about_access
 from forkrun.errors import JobError, ModuleError, OutOfTimeError, StoppedError
-from forkrun.index.ranges import Flags
+from forkrun.index.model import Flags
 from forkrun.parent.commits import Commits
 from forkrun.parent.deadline import Deadline
 from forkrun.parent.ending import Ending
 from forkrun.parent.preparation import PreparedJob
 from forkrun.parent.recovery import Death, HopelessError
-from forkrun.plan import Plan
+from forkrun.plan.model import Plan
 from forkrun.rundir.directory import RunDirectory
 
 

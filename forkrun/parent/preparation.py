@@ -14,29 +14,25 @@ from forkrun.base.input_files.ends import share_ends
 from forkrun.base.lumis import LumiCounts
 from forkrun.base.notes import take_notes
 from forkrun.conditions import Conditions, prefetch_conditions
-from forkrun.config import EventOrder, JobConfig
 from forkrun.config.anchor import is_url
-from forkrun.config.remote_cache import use_remote_cache
+from forkrun.config.choices import EventOrder
+from forkrun.config.model import JobConfig
+from forkrun.config.remote import use_remote_cache
 from forkrun.errors import ConfigError, InputError
-from forkrun.index import (
-    FileIndex,
-    LumiRanges,
-    index_files,
-    input_files,
-    input_files_or_gaps,
-    with_friends,
-)
+from forkrun.index.files import input_files, input_files_or_gaps
+from forkrun.index.friends import with_friends
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.known_ids import with_known_ids
-from forkrun.index.ranges import Flags
+from forkrun.index.model import FileIndex, Flags, LumiRanges
+from forkrun.index.read import index_files
 from forkrun.index.whole_input import check_carried, input_digests, with_datasets
 from forkrun.modules.program.dependence import JobCode
 from forkrun.parent.bad_files import named_file
 from forkrun.parent.job_input import plan_input
-from forkrun.plan import Plan
 from forkrun.plan.cuts import Cuts, borders
-from forkrun.plan.event_counts import EventCounts, count_lumis
+from forkrun.plan.model import Plan
 from forkrun.plan.part import Part
+from forkrun.plan.select import EventCounts, count_lumis
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.found_out import FoundOut

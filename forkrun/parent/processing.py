@@ -28,8 +28,8 @@ from forkrun.fork.safety import check_safe_to_fork
 from forkrun.fork.signals import LUMI_SIGNALS, PYTHON_STACKS, STOP_SIGNALS, StopFlag
 from forkrun.fork.supervisor import Supervisor
 from forkrun.formats import format_named
-from forkrun.index.ranges import Flags
-from forkrun.monitoring import Timeline
+from forkrun.index.model import Flags
+from forkrun.monitoring.timeline import Timeline
 from forkrun.parent.bad_files import BadFiles
 from forkrun.parent.commits import Commits
 from forkrun.parent.crew import JobCrew

@@ -13,11 +13,12 @@ from forkrun import _core
 from forkrun.base.quantities import plural
 from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
-from forkrun.config import OnBadEvent, RecoveryConfig
+from forkrun.config.choices import OnBadEvent
+from forkrun.config.model import RecoveryConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError, ModuleError, OutputError
 from forkrun.parent.bad_files import BadFiles
 from forkrun.parent.investigation import CrashingEvent, EveryEvent, Investigation, OtherCause
-from forkrun.plan import EntryRange, Unit, Units
+from forkrun.plan.model import EntryRange, Unit, Units
 
 _SUSPICIOUS = 2
 """Number of crashes of a unit before it is investigated."""

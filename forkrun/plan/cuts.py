@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from forkrun.base.lumis import Integers
 from forkrun.base.quantities import plural
-from forkrun.config import Distribution, ForkingConfig, JobConfig
+from forkrun.config.choices import Distribution
+from forkrun.config.model import ForkingConfig, JobConfig
 from forkrun.plan.model import Plan
 
 Flags = npt.NDArray[np.bool_]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from forkrun.base.lumis import Integers, distinct
-from forkrun.index.ranges import Flags
+from forkrun.index.model import Flags
 from forkrun.plan.model import Units
 
 Stretch = tuple[int, int]

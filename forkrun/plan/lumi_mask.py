@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from forkrun.base.lumis import Integers
 from forkrun.base.user_text import parse_json, short
 from forkrun.errors import ConfigError
-from forkrun.index import LumiRanges
-from forkrun.index.ranges import Flags
+from forkrun.index.model import Flags, LumiRanges
 
 Keys = npt.NDArray[np.uint64]
 _MOST = (1 << 32) - 1

@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from forkrun import _core
 from forkrun.base.lumis import Integers, dataset_lumi_keys, number_keys
-from forkrun.config import Distribution, EventOrder, JobConfig
+from forkrun.config.choices import Distribution, EventOrder
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError
-from forkrun.index import FileIndex, LumiRanges
+from forkrun.index.model import FileIndex, LumiRanges
 from forkrun.plan.lumi_mask import LumiMask
 from forkrun.plan.model import ANY_CHILD, Plan
 from forkrun.plan.select import Pieces, Selected, Selection, changes, select

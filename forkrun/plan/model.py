@@ -18,7 +18,7 @@ from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.formats.events import Identity
-from forkrun.index.ranges import Flags
+from forkrun.index.model import Flags
 from forkrun.rundir.directory import RunDirectory
 
 ANY_CHILD = -1

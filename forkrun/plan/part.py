@@ -12,9 +12,8 @@ from msgspec.structs import asdict, replace
 
 from forkrun.base.lumis import Integers, LumiCounts, dataset_lumi_keys, distinct, lumi_keys
 from forkrun.formats.events import Identity
-from forkrun.index import FileIndex
 from forkrun.index.known_friends import KnownFriend, known_friends
-from forkrun.index.model import FriendPart
+from forkrun.index.model import FileIndex, FriendPart
 from forkrun.plan.model import ANY_CHILD, Plan, Units
 
 _NEAR = 0.1

@@ -13,8 +13,8 @@ from forkrun._core import EventDigest
 from forkrun.base.lumis import Integers, Keys, distinct
 from forkrun.base.quantities import plural
 from forkrun.errors import InputError
+from forkrun.index.model import LumiRanges, RangePart
 from forkrun.index.partners import NONE, SEVERAL, Partners
-from forkrun.index.ranges import LumiRanges, RangePart
 from forkrun.index.read import ask_workers
 from forkrun.plan.model import Units
 

@@ -19,8 +19,8 @@ from forkrun.base.caller import option
 from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.regular_file import is_regular, read_regular
 from forkrun.base.user_text import leaves
-from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
+from forkrun.config.model import JobConfig
 from forkrun.errors import InputError, OutputError
 from forkrun.rundir.build import build_identity, release
 from forkrun.rundir.shipped_code import shipped_digest

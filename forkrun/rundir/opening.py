@@ -33,7 +33,7 @@ from forkrun.base.durable import (
     remove,
     write_json,
 )
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError, OutputError
 from forkrun.rundir.directory import LUMIS, RunDirectory
 from forkrun.rundir.lock import RunLock

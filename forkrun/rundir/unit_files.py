@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from forkrun import _core
 from forkrun.base.durable import output_errors, sync, write_new
-from forkrun.config import OutputConfig
+from forkrun.config.outputs import OutputConfig
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory, unit_folder
 from forkrun.rundir.ledger import OutputPart, SumsPart

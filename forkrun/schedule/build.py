@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
-from forkrun.config import JobConfig, SourceConfig
 from forkrun.config.datasets import WEIGHT
+from forkrun.config.model import JobConfig
+from forkrun.config.source import SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import EventSource
+from forkrun.histograms.by_dataset import axes_problems
 from forkrun.histograms.root_file import sums_of_core
-from forkrun.histograms.stacked import axes_problems
 from forkrun.histograms.sums import HistogramNames
-from forkrun.index import FileIndex
-from forkrun.plan import Units
+from forkrun.index.model import FileIndex
+from forkrun.plan.model import Units
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
 from forkrun.schedule.datasets import is_made_with
 from forkrun.schedule.input_branches import Fill, InputBranches

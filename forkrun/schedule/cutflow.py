@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.formats.column_types import ColumnType
-from forkrun.index import ColumnNames
+from forkrun.index.column_names import ColumnNames
 from forkrun.modules.columns import is_missing
 from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
 from forkrun.schedule.variations import Variations

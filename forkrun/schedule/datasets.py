@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from forkrun.config import JobConfig
 from forkrun.config.datasets import WEIGHT, DatasetConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError
-from forkrun.index import FileIndex
 from forkrun.index.generated import (
     WEIGHT as EVENT_WEIGHT,
 )
@@ -21,9 +20,10 @@ from forkrun.index.generated import (
     sums_of_weights,
     total_of,
 )
+from forkrun.index.model import FileIndex
 from forkrun.modules.datasets.dataset import Dataset, Datasets
-from forkrun.plan import Units
-from forkrun.plan.event_counts import EventCounts
+from forkrun.plan.model import Units
+from forkrun.plan.select import EventCounts
 
 
 def find_datasets(

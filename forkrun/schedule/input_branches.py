@@ -12,12 +12,13 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from forkrun.config import FilledBranches
+from forkrun.config.source import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.formats import Format
 from forkrun.formats.column_types import ColumnType
-from forkrun.index import Branch, ColumnNames, FileIndex, format_of_input
-from forkrun.index.model import FriendPart
+from forkrun.index.column_names import ColumnNames
+from forkrun.index.model import Branch, FileIndex, FriendPart
+from forkrun.index.whole_input import format_of_input
 
 _EXACT = 2**53
 """Largest whole number that is exact as a fill."""

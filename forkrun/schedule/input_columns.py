@@ -12,14 +12,16 @@ from msgspec.structs import asdict, replace
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural, size
-from forkrun.config import JobConfig
 from forkrun.config.datasets import DatasetConfig
-from forkrun.config.remote_cache import use_remote_cache
+from forkrun.config.model import JobConfig
+from forkrun.config.remote import use_remote_cache
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import OTHER, Described
-from forkrun.index import Branch, FileIndex, input_files, try_index, with_friends
+from forkrun.index.files import input_files
+from forkrun.index.friends import with_friends
 from forkrun.index.known_ids import with_known_ids, without_ids
-from forkrun.index.read import describe_files
+from forkrun.index.model import Branch, FileIndex
+from forkrun.index.read import describe_files, try_index
 from forkrun.index.whole_input import with_datasets
 from forkrun.modules.objects.collections import Columns, NamingRule
 from forkrun.monitoring.tables import Column, Table

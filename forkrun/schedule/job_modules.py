@@ -12,13 +12,14 @@ from msgspec import Struct
 from forkrun import _core
 from forkrun.base.importing import collector_paused
 from forkrun.conditions import Conditions
-from forkrun.config import JobConfig, ModuleConfig
+from forkrun.config.model import JobConfig
+from forkrun.config.modules import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.fork.hazards import StepsInARow, step
-from forkrun.index import ColumnNames
+from forkrun.index.column_names import ColumnNames
 from forkrun.modules.program.dependence import JobCode
-from forkrun.plan import Units
-from forkrun.plan.event_counts import EventCounts
+from forkrun.plan.model import Units
+from forkrun.plan.select import EventCounts
 from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.found_out import FoundOut, Tried
 from forkrun.schedule.input_branches import InputBranches

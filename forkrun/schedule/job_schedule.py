@@ -12,12 +12,14 @@ from msgspec import Struct
 from forkrun import _core
 from forkrun.base.cpus import usable_cpus
 from forkrun.conditions import Conditions
-from forkrun.config import Executor, JobConfig, OutputConfig
+from forkrun.config.choices import Executor
+from forkrun.config.model import JobConfig
+from forkrun.config.outputs import OutputConfig
 from forkrun.histograms.accumulators.totals import Total, total_of_core
+from forkrun.histograms.by_dataset import with_variations
 from forkrun.histograms.root_file import Named, histograms_of_core
-from forkrun.histograms.stacked import with_variations
 from forkrun.modules.program.dependence import JobCode
-from forkrun.plan import Plan
+from forkrun.plan.model import Plan
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow
 from forkrun.schedule.found_out import FoundOut

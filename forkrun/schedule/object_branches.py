@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from forkrun.config import JobConfig, OutputMode
+from forkrun.config.choices import OutputMode
+from forkrun.config.model import JobConfig
 from forkrun.errors import InputError
 from forkrun.fork.helper import ask_reader
 from forkrun.fork.limits import cpu_limit_s
 from forkrun.formats import Format
-from forkrun.index import FileIndex
+from forkrun.index.model import FileIndex
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.outputs import kept, kept_with_events
 

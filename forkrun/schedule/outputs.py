@@ -12,14 +12,16 @@ from msgspec.structs import replace
 from forkrun import _core
 from forkrun.base.destinations import APART, DATASET, TOGETHER
 from forkrun.base.nearest import close_to, suggestion
-from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
+from forkrun.config.choices import OutputMode
+from forkrun.config.model import JobConfig
 from forkrun.config.modules import varied_label
-from forkrun.config.output_labels import output_label_problems
+from forkrun.config.outputs import OutputConfig, output_label_problems
+from forkrun.config.source import IdBranches
 from forkrun.formats import Format
 from forkrun.formats.column_types import counter_of, flat_names
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
-from forkrun.index import Branch
+from forkrun.index.model import Branch
 from forkrun.index.trees_with_events import names_tree
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import Fill, InputBranches

@@ -9,7 +9,7 @@ from typing import Any
 from forkrun import _core
 from forkrun.errors import JobError
 from forkrun.fork.hazards import step
-from forkrun.modules.program.libraries import libraries_of
+from forkrun.modules.program.outside import libraries_of
 from forkrun.rundir.fingerprint import value_digest
 from forkrun.rundir.shipped_code import library_of
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from forkrun import _core
-from forkrun.config import OutputConfig, OutputMode
+from forkrun.config.choices import OutputMode
+from forkrun.config.outputs import OutputConfig
 from forkrun.errors import ConfigError
 from forkrun.formats import Format
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.lcio import LCIO, PARAMETERS, RUN_HEADER, problem_of
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
-from forkrun.index import Branch, FileIndex
+from forkrun.index.model import Branch, FileIndex
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import InputBranches, all_branches, types_of
 from forkrun.schedule.variations import Wiring

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from forkrun.config import FilledBranches, JobConfig, OutputConfig
 from forkrun.config.datasets import WEIGHT
+from forkrun.config.model import JobConfig
+from forkrun.config.outputs import OutputConfig
+from forkrun.config.source import FilledBranches
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.problems import is_index

@@ -26,9 +26,8 @@ from forkrun.studies.frame.passes import (
     read_apart,
     read_together,
 )
-from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
-from forkrun.studies.frame.study import Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study, published
 
 PARTS = ("read_s", "unzip_s", "decode_s")
 _DEEPER = 0.7

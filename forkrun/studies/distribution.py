@@ -8,13 +8,12 @@ from pathlib import Path
 from statistics import median
 
 from forkrun.base.quantities import percent, plural, seconds
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.monitoring.report.children import measure_balance
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.jobs import EndedJob, run_way
-from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, measure_ways
-from forkrun.studies.frame.study import Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study, published
 
 GUIDED, LUMI, MAX = "guided", "lumi", "contiguous (N = max)"
 COLUMNS = (

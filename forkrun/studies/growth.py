@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from forkrun import _core
 from forkrun.base.quantities import duration
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.jobs import RunningJob, run_jobs

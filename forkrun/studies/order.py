@@ -13,18 +13,18 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.base.quantities import plural
-from forkrun.config import IdBranches
+from forkrun.config.source import IdBranches
 from forkrun.errors import InputError
 from forkrun.formats import OTHER
 from forkrun.formats.column_types import ColumnType, counter_of
 from forkrun.formats.plain import Plain, joined, rows_of
 from forkrun.formats.registry import format_named
-from forkrun.index import Branch, FileIndex, index_files
+from forkrun.index.model import Branch, FileIndex
+from forkrun.index.read import index_files
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.passes import OpenedFile, Pass, read_in_order
-from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
-from forkrun.studies.frame.study import Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study, published
 
 _CLUSTER = 5000
 """Events per cluster of the copies, as in `forkrun sample`."""

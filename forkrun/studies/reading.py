@@ -7,15 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from forkrun.base.quantities import percent, plural, size
-from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
+from forkrun.config.model import JobConfig
 from forkrun.index.files import input_files
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.jobs import run_way
 from forkrun.studies.frame.machine import COLD_SHARE, cached_share, drop_from_cache, warm_cache
-from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
-from forkrun.studies.frame.study import Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study, published
 
 ONE_CHILD, ONE, MAX, GUIDED = "one child", "N = 1", "N = max", "guided"
 COLUMNS = (

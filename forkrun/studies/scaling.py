@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from forkrun.base.cpus import usable_cpus
 from forkrun.base.quantities import duration, percent, plural
-from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
+from forkrun.config.model import JobConfig
 from forkrun.index.files import input_files
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.jobs import EndedJob, run_way

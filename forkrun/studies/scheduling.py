@@ -13,9 +13,8 @@ from forkrun.base.quantities import percent
 from forkrun.monitoring.tables import Column
 from forkrun.studies.estimate.graph import graph_of_replay
 from forkrun.studies.estimate.simulate import simulate
-from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
-from forkrun.studies.frame.study import Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study, published
 from forkrun.studies.replay.model import (
     Concurrency,
     Kind,

@@ -15,7 +15,7 @@ from msgspec import Struct
 from forkrun.base.nearest import suggestion
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import ConfigError, InputError
-from forkrun.monitoring.timing import read_timing
+from forkrun.monitoring.timing.model import read_timing
 from forkrun.rundir.directory import RunDirectory
 
 

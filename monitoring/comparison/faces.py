@@ -12,7 +12,7 @@ from forkrun.base.quantities import DASH, duration
 from forkrun.monitoring import tables
 from forkrun.monitoring.comparison.compare import FIGURES, Column, Run, Spread
 from forkrun.monitoring.report.page.write import page_of
-from forkrun.monitoring.report.parts import Fact, Facts, Section, text_of
+from forkrun.monitoring.tables import Fact, Facts, Section, text_of
 
 _MOST_ROWS = 12
 _SAME = {True: "the same", False: "DIFFER", None: "not known"}

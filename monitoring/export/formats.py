@@ -16,8 +16,7 @@ from forkrun.monitoring.report.memory import add_up, memory_against_time
 from forkrun.monitoring.report.memory_curves import complete_samples
 from forkrun.monitoring.report.phases import describe_sessions, gaps_between
 from forkrun.monitoring.report.summary import summarize
-from forkrun.monitoring.timing import read_timing
-from forkrun.monitoring.timing.model import ModuleTiming
+from forkrun.monitoring.timing.model import ModuleTiming, read_timing
 
 _RESOURCES = (
     ("time_real", "real time"),

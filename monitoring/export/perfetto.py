@@ -14,8 +14,7 @@ from msgspec import Struct
 from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.page.series import parent_bars
-from forkrun.monitoring.timing.record import KINDS, read_courses
-from forkrun.monitoring.timing.trace import Call, calls_of, first_call_ns
+from forkrun.monitoring.timing.record import KINDS, Call, calls_of, first_call_ns, read_courses
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 

@@ -18,8 +18,7 @@ from forkrun.base.quantities import (
 )
 from forkrun.monitoring.report import tables
 from forkrun.monitoring.report.memory_detail import became_private, by_kind, by_owner, by_use
-from forkrun.monitoring.report.parts import Fact, Facts, Part, Section
-from forkrun.monitoring.tables import rate
+from forkrun.monitoring.tables import Fact, Facts, Part, Section, rate
 
 Json = Mapping[str, Any]
 

@@ -19,12 +19,15 @@ from forkrun.monitoring.report.children import (
     summarize_children,
 )
 from forkrun.monitoring.report.cutflow import PathCutflow, summarize_cutflow
-from forkrun.monitoring.report.datasets import (
+from forkrun.monitoring.report.event_counts import (
     DatasetCounts,
+    EventCounts,
+    ResultOrigins,
     count_datasets,
+    count_events,
+    summarize_results,
     warnings_of_low_yields,
 )
-from forkrun.monitoring.report.event_counts import EventCounts, count_events
 from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.report.memory_detail import MemoryDetail
 from forkrun.monitoring.report.nodes import NodeReports, NodeSummary, event_loops, with_work
@@ -36,8 +39,8 @@ from forkrun.monitoring.report.phases import (
     phases_of_nodes,
     phases_of_sessions,
 )
-from forkrun.monitoring.report.results import ResultOrigins, summarize_results
-from forkrun.monitoring.timing.model import InputCosts, SpentTime, Timing
+from forkrun.monitoring.timing.model import InputCosts, Timing
+from forkrun.monitoring.timing.record import SpentTime
 from forkrun.rundir.ledger import Commit, units_by_build
 
 SCHEMA_VERSION = 1

@@ -7,8 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from forkrun.base.quantities import DASH, date, plural
-from forkrun.monitoring.report.parts import Part
-from forkrun.monitoring.tables import Column, Table, cell
+from forkrun.monitoring.tables import Column, Part, Table, cell
 from forkrun.rundir.results import Origin
 
 Json = Mapping[str, Any]

@@ -17,12 +17,10 @@ from forkrun.monitoring.report.advice import advise
 from forkrun.monitoring.report.memory_detail import read_memory_detail
 from forkrun.monitoring.report.nodes import NodeReports, read_node_reports
 from forkrun.monitoring.report.page.content import report_page, start_of
-from forkrun.monitoring.report.parts import Section, text_of
 from forkrun.monitoring.report.sections import cost_in_words, outcome_of, problem_of, sections_of
 from forkrun.monitoring.report.summary import Summary, summarize
-from forkrun.monitoring.tables import WIDTH
-from forkrun.monitoring.timing import write_run_timing
-from forkrun.monitoring.timing.model import Timing
+from forkrun.monitoring.tables import WIDTH, Section, text_of
+from forkrun.monitoring.timing.model import Timing, write_run_timing
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.opening import check_no_link, remove_abandoned_reports

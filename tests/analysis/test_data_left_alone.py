@@ -167,7 +167,7 @@ def test_a_configuration_says_it_too(folder: Path) -> None:
     ],
 )
 def test_what_cannot_leave_data_alone_says_so(entry: dict[str, Any], words: str) -> None:
-    from forkrun.config import validate
+    from forkrun.config.read import validate
 
     described = {"label": "a", "on_data": False, **entry}
     with pytest.raises(forkrun.ConfigError, match=words):

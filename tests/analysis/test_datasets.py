@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import forkrun
-from forkrun.config import read_config
+from forkrun.config.read import read_config
 from tests.support.datasets import write_all
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command

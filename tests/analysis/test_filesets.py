@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import forkrun
+from forkrun.config.read import validate
 from tests.analysis.test_datasets import QUIET, folder
 from tests.support.files import write_events
 
@@ -62,7 +63,7 @@ def test_data_and_simulation_are_known_however_it_is_spelt(
     if place == "python":
         job = forkrun.Job({"d": {"files": "a.root", "metadata": metadata}})
         (found,) = job.config.datasets
-        again = forkrun.config.validate(job.config.as_json(), "again")
+        again = validate(job.config.as_json(), "again")
         assert again.datasets == job.config.datasets
     else:
         entry = {"metadata": metadata} if place == "metadata" else metadata

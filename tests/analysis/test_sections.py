@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import forkrun
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from tests.support.kinds import FILE, KINDS
 from tests.test_arguments import is_same, keys, place
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from forkrun.batch.course import NodeJobs
-from forkrun.batch.logs import last_words, reports_exceeded_memory
+from forkrun.batch.course import NodeJobs, last_words, reports_exceeded_memory
 from forkrun.batch.systems.htcondor import HTCondor, description
 from forkrun.config.batch import BatchConfig
 from forkrun.errors import ConfigError

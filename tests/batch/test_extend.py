@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.config import default_config
-from forkrun.index import FileIndex
-from forkrun.index.model import LumiRange
-from forkrun.plan import Plan, make_plan
+from forkrun.config.read import default_config
+from forkrun.index.model import FileIndex, LumiRange
+from forkrun.plan.make import make_plan
+from forkrun.plan.model import Plan
 from forkrun.plan.part import extended, first_units
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.support.fault_proxy import fault_proxy

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from forkrun.batch.course import NodeJobs, note_submission
-from forkrun.batch.profiles import with_profile
-from forkrun.config import read_config
+from forkrun.batch.submit import with_profile
+from forkrun.config.read import read_config
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from tests.batch.failures import run_round

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from forkrun.base.lumis import LumiCounts
-from forkrun.config import default_config
+from forkrun.config.read import default_config
 from forkrun.errors import OutputError
-from forkrun.index import FileIndex
-from forkrun.index.model import LumiRange
-from forkrun.index.ranges import LumiRanges
-from forkrun.plan import Plan, Unit, make_plan
-from forkrun.plan.event_counts import count_lumis
+from forkrun.index.model import FileIndex, LumiRange, LumiRanges
+from forkrun.plan.make import make_plan
+from forkrun.plan.model import Plan, Unit
 from forkrun.plan.part import Part, node_borders, parts_of
+from forkrun.plan.select import count_lumis
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, SkippedEvent, read_ledgers, revoke
 from forkrun.rundir.nodes import VERSION, NodeRanges, read_commits, revoke_commits

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.batch.course import NodeJobs, note_submission
-from forkrun.batch.logs import (
+from forkrun.batch.course import (
     SCANCELLED,
+    NodeJobs,
     existing_logs,
     last_words,
+    note_submission,
     reports_exceeded_memory,
     submission_mark,
 )
-from forkrun.batch.status import State, read_status
-from forkrun.batch.status_text import status_lines
+from forkrun.batch.status import State, read_status, status_lines
 from forkrun.batch.systems.htcondor import HTCondor
 from forkrun.batch.systems.slurm import Slurm
 from forkrun.batch.systems.system import Alive, Life

@@ -10,7 +10,7 @@ import pytest
 from forkrun.batch.course import NodeJobs, note_submission
 from forkrun.batch.status import State, read_status
 from forkrun.batch.submit import Need, missing_needs
-from forkrun.config import default_config
+from forkrun.config.read import default_config
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges
 from tests.batch.jobs import Job

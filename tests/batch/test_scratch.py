@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.batch.publishing import Publisher
+from forkrun.batch.scratch import Publisher
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers
@@ -119,7 +119,7 @@ def test_a_line_of_the_ledger_follows_the_files_and_a_wrong_copy_is_none(
 ) -> None:
     from forkrun import _core
 
-    monkeypatch.setattr("forkrun.batch.publishing._WAIT_S", 0.0)
+    monkeypatch.setattr("forkrun.batch.scratch._WAIT_S", 0.0)
     local, shared = RunDirectory(tmp_path / "local"), RunDirectory(tmp_path / "shared")
     local.ledger.mkdir(parents=True)
     local.fingerprint.write_text("{}")

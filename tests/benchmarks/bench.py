@@ -19,7 +19,8 @@ from compile import compile_program
 from msgspec.structs import replace
 from timing import Result, format_table
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 
 CASES = ("read", "skim", "merge", "random")
 N_MERGED = 100

@@ -89,7 +89,8 @@ def bench_start(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     """A whole job: from the first fork to the first event of the last child. Without immortal
     objects children that read them would copy them: more memory than most machines have."""
     from forkrun import _core
-    from forkrun.studies.sample import SampleSettings, write_sample
+    from forkrun.studies.sample.settings import SampleSettings
+    from forkrun.studies.sample.write import write_sample
 
     settings = SampleSettings(args.children * 64, n_runs=1, lumis_per_run=args.children)
     (sample,) = write_sample(folder / "sample.root", settings)

@@ -24,8 +24,8 @@ from command_line import write_figures
 
 from forkrun import _core
 from forkrun.fork.forking import Process, fork_processes
-from forkrun.monitoring import Sampler
 from forkrun.monitoring.host import describe_host
+from forkrun.monitoring.sampler import Sampler
 
 MB = 1_000_000
 PAGE = mmap.PAGESIZE

@@ -24,7 +24,7 @@ limit_library_threads()
 import numpy as np  # noqa: E402
 
 from forkrun.conditions import Conditions, ModuleConditions, prefetch_conditions  # noqa: E402
-from forkrun.config import ConditionConfig, PrefetchConfig  # noqa: E402
+from forkrun.config.conditions import ConditionConfig, PrefetchConfig  # noqa: E402
 from forkrun.fork.safety import check_safe_to_fork  # noqa: E402
 from tests.conditions.jobs import plan_of  # noqa: E402
 

@@ -18,7 +18,7 @@ limit_library_threads()
 import memory_conditions  # noqa: E402
 
 from forkrun import _core  # noqa: E402
-from forkrun.config import MemoryConfig  # noqa: E402
+from forkrun.config.model import MemoryConfig  # noqa: E402
 from forkrun.fork.forking import Process, fork_processes  # noqa: E402
 from forkrun.fork.memory import prepare_memory  # noqa: E402
 

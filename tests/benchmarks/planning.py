@@ -13,14 +13,23 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from forkrun.config import Distribution, ForkingConfig, JobConfig
-from forkrun.index import FileIndex, LumiRanges
+from forkrun.config.choices import Distribution
+from forkrun.config.model import ForkingConfig, JobConfig
+from forkrun.index.model import FileIndex, LumiRanges
 from forkrun.index.whole_input import input_digests
-from forkrun.plan import guided, make_plan, select_events
-from forkrun.plan.event_counts import count_lumis
-from forkrun.studies.simulation.costs import CostModel, Costs, draw_costs
-from forkrun.studies.simulation.hand_out import Overheads, hand_out, unit_times
-from forkrun.studies.simulation.layout import Layout, SyntheticInput, layout_of, synthetic_index
+from forkrun.plan import guided
+from forkrun.plan.make import make_plan, select_events
+from forkrun.plan.select import count_lumis
+from forkrun.studies.simulation.compare import Overheads, hand_out, unit_times
+from forkrun.studies.simulation.layout import (
+    CostModel,
+    Costs,
+    Layout,
+    SyntheticInput,
+    draw_costs,
+    layout_of,
+    synthetic_index,
+)
 
 MILLION = SyntheticInput(files=100_000, lumis=10, events=100)
 SHAPES = (

@@ -26,7 +26,8 @@ from command_line import parse, write_figures
 from recovery_figures import Run, Session
 
 from forkrun.monitoring.host import describe_host
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 
 MODULE = Path(__file__).resolve().with_name("recovery_module.py")
 SAMPLE = SampleSettings(20_000, n_runs=1, lumis_per_run=40, cluster=160)

@@ -9,9 +9,11 @@ import pytest
 
 from forkrun.child.hand_out import HandOut
 from forkrun.child.unit_queue import UnitQueue
-from forkrun.config import Distribution, ForkingConfig, JobConfig
-from forkrun.index import FileIndex, LumiRange
-from forkrun.plan import Plan, make_plan
+from forkrun.config.choices import Distribution
+from forkrun.config.model import ForkingConfig, JobConfig
+from forkrun.index.model import FileIndex, LumiRange
+from forkrun.plan.make import make_plan
+from forkrun.plan.model import Plan
 from tests.support.forks import in_processes
 
 

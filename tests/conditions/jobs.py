@@ -10,8 +10,8 @@ import numpy as np
 import uproot
 
 from forkrun.conditions import Conditions, prefetch_conditions
-from forkrun.config import ConditionConfig, PrefetchConfig
-from forkrun.plan import Plan, Units
+from forkrun.config.conditions import ConditionConfig, PrefetchConfig
+from forkrun.plan.model import Plan, Units
 from tests.support.jobs import forkrun, write_job
 
 HERE = Path(__file__).resolve().parent

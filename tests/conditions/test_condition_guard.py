@@ -13,7 +13,7 @@ import pytest
 
 from forkrun import _core
 from forkrun.conditions.guard import WATCHED, ConditionGuard
-from forkrun.config import CheckConditions
+from forkrun.config.choices import CheckConditions
 from forkrun.errors import JobError
 from forkrun.modules.python_module import MODULE_CALLBACKS
 from tests.support.files import write_events

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from forkrun.base.lumis import Keys, lumi_keys
 from forkrun.conditions.iov import Iov, close_intervals, make_iov_table, overlaps
-from forkrun.config import read_config
 from forkrun.config.conditions import LAST, iov_problems
+from forkrun.config.read import read_config
 from forkrun.errors import ConfigError
 from tests.conditions.jobs import prefetch, scale_files
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.config import Distribution, JobConfig, read_config
-from forkrun.config.settings import parse_setting
+from forkrun.config.choices import Distribution
+from forkrun.config.model import JobConfig
+from forkrun.config.read import parse_setting, read_config
 from forkrun.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.config.credentials import about_access
+from forkrun.config.remote import about_access
 
 REFUSED = "root://host//f: cannot be read: Auth failed"
 

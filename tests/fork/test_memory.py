@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 from forkrun import _core
-from forkrun.config import MemoryConfig
+from forkrun.config.model import MemoryConfig
 from forkrun.fork.forking import Process, fork_processes
 from forkrun.fork.memory import prepare_memory
 from forkrun.parent.warm_up import run_warm_up_job
@@ -301,7 +301,7 @@ def test_calling_functions_of_an_immortal_program_keeps_it_shared() -> None:
         import dataclasses, email.message, json, os, pathlib, statistics, xml.dom.minidom
         from forkrun import _core
         from forkrun.fork.memory import prepare_memory
-        from forkrun.config import MemoryConfig
+        from forkrun.config.model import MemoryConfig
 
         def work():
             for _ in range(20):
@@ -365,7 +365,7 @@ def test_new_objects_lie_in_huge_pages_until_the_fork_and_are_given_back() -> No
         from pathlib import Path
         from forkrun import _core
         from forkrun.fork.memory import expect_objects
-        from forkrun.config import MemoryConfig
+        from forkrun.config.model import MemoryConfig
 
         def sizes():
             _, *lines = Path("/proc/self/smaps_rollup").read_text().splitlines()

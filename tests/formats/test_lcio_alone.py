@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from forkrun import _core
-from forkrun.studies.sample import SampleSettings
-from forkrun.studies.sample.collider import write_collider_sample
+from forkrun.studies.sample.collider.write import write_collider_sample
+from forkrun.studies.sample.settings import SampleSettings
 
 HERE = Path(__file__).parent / "lcio_alone"
 ROOT = HERE.parents[2]

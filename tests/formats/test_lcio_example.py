@@ -12,8 +12,8 @@ import pytest
 
 import forkrun
 from forkrun import _core
-from forkrun.studies.sample import SampleSettings
-from forkrun.studies.sample.collider import write_collider_sample
+from forkrun.studies.sample.collider.write import write_collider_sample
+from forkrun.studies.sample.settings import SampleSettings
 
 EXAMPLE = Path(__file__).parents[2] / "configs" / "lcio" / "recoil.py"
 N_EVENTS = 120

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import Ended, environment, forkrun, output_digests, write_job
 from tests.support.odd_web_server import OddWebServer, odd_web_server
 from tests.support.web_server import certify

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from forkrun.studies.sample import SampleSettings, write_sample
-from forkrun.studies.sample.collider import write_collider_sample
+from forkrun.studies.sample.collider.write import write_collider_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.fault_proxy import fault_proxy
 from tests.support.jobs import (
     PATIENCE_S,

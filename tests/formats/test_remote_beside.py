@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import forkrun, output_digests
 from tests.support.xrootd_server import XrootdServer, xrootd_server
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import (
     PATIENCE_S,
     Ended,

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from forkrun import _core
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.fault_proxy import FaultProxy, fault_proxy
 from tests.support.jobs import Ended, environment, forkrun, output_digests
 from tests.support.xrootd_server import XrootdServer, xrootd_server

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.remote_faults.faults import KINDS
 from tests.remote_faults.rounds import Bench, draw_plan, run_round
 from tests.support.fault_proxy import FaultProxy, fault_proxy

@@ -9,7 +9,8 @@ import awkward as ak
 import pytest
 import uproot
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import forkrun, output_digests
 
 JOB = """

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 from forkrun import _core
-from forkrun.studies.sample import SampleSettings, write_sample
-from forkrun.studies.sample.collider import write_collider_sample
+from forkrun.studies.sample.collider.write import write_collider_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.lcio_files import write_events
 
 _COMPRESSIONS = ("none", "zlib:1", "lzma:4", "lz4:4", "zstd:5")

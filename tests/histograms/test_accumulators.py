@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from forkrun.errors import InputError
-from forkrun.histograms.accumulators.parts import encode_part, merge_parts, read_part
+from forkrun.histograms.accumulators.finished import encode_part, merge_parts, read_part
 from forkrun.histograms.accumulators.totals import Total, add, decode, encode, total_of
 from forkrun.parent.result import Result
 from tests.support.files import write_events

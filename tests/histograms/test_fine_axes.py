@@ -8,8 +8,8 @@ import hist
 import numpy as np
 import pytest
 
-from forkrun.config import AxisConfig
 from forkrun.config.checks import Refused
+from forkrun.config.modules import AxisConfig
 from forkrun.histograms.axes import HistogramAxis
 from forkrun.histograms.booking import BookedHistogram
 from forkrun.histograms.configured_axes import filled_axes, made_of_fine, make_axis

@@ -20,8 +20,7 @@ from forkrun import _core
 from forkrun.errors import OutputError
 from forkrun.histograms.booking import BookedHistogram
 from forkrun.histograms.parts import Named, encode, read_parts
-from forkrun.histograms.root_file import write_histograms
-from forkrun.histograms.uhi import write_uhi
+from forkrun.histograms.root_file import write_histograms, write_uhi
 from tests.server.root_program import call_root
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, write_job

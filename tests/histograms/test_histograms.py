@@ -25,7 +25,7 @@ from forkrun.histograms.booking import BookedHistogram
 from forkrun.histograms.parts import encode, read_parts
 from forkrun.histograms.root_file import Named, sum_histograms, write_histograms
 from forkrun.monitoring.report.memory_detail import read_memory_detail
-from forkrun.monitoring.timing.trace import write_trace
+from forkrun.monitoring.timing.record import write_trace
 from forkrun.rundir.directory import RunDirectory
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, output_digests, write_job

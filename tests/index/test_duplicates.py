@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun import _core
-from forkrun.index import IdBranches, LumiRange, LumiRanges, duplicates, index_files
+from forkrun.config.source import IdBranches
+from forkrun.index import duplicates
 from forkrun.index.duplicates import find_duplicates
-from forkrun.index.model import FileIndex
-from forkrun.index.read import ask_workers
+from forkrun.index.model import FileIndex, LumiRange, LumiRanges
+from forkrun.index.read import ask_workers, index_files
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.server.root_program import call_root
 from tests.support.files import write_events

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import uproot
 
-from forkrun.index import IdBranches, index_files
+from forkrun.config.source import IdBranches
+from forkrun.index.read import index_files
 from forkrun.merge import merge_files
 from tests.server.root_program import call_root
 from tests.support.jobs import Ended, forkrun, write_job

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import uproot
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, module, sha256, write_job
 

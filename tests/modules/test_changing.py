@@ -9,7 +9,7 @@ import awkward as ak
 import numpy as np
 import pytest
 
-from forkrun.modules.program.changing import may_change
+from forkrun.modules.program.code_uses import may_change
 
 TABLE, SEEN, ROWS, KNOWN = np.arange(3), set[int](), list[int](), dict[int, int]()
 

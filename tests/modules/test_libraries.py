@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.modules.program.libraries import libraries_of
+from forkrun.modules.program.outside import libraries_of
 from tests.support.forks import in_processes
 
 OUTER = "int inner(void); int outer(void) { return inner(); }"

@@ -15,7 +15,8 @@ import uproot
 from forkrun.modules.program.code_uses import globals_in
 from forkrun.modules.program.encoded import decode, encode
 from forkrun.modules.program.own_code import own_file
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import Ended, environment, forkrun, program
 
 CUTS = """\

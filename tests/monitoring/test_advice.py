@@ -14,7 +14,8 @@ from forkrun.monitoring.records import read_records
 from forkrun.monitoring.report.advice import advise
 from forkrun.monitoring.report.summary import Advice, summarize
 from forkrun.monitoring.report.write import write_report
-from forkrun.monitoring.timing.model import InputCosts, ModuleTiming, SpentTime, Timing
+from forkrun.monitoring.timing.model import InputCosts, ModuleTiming, Timing
+from forkrun.monitoring.timing.record import SpentTime
 
 from .conftest import MIB, T0, ledgers, timeline_lines, unit_line
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forkrun.monitoring.report.brief import MAX_LINES, format_brief
+from forkrun.monitoring.report.notebook import MAX_LINES, format_brief
 from forkrun.monitoring.report.write import write_report
 
 

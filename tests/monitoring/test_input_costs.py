@@ -11,7 +11,7 @@ import pytest
 import uproot
 
 from forkrun import _core
-from forkrun.monitoring.timing.merge import as_part, merge_timing, to_json
+from forkrun.monitoring.timing.model import as_part, merge_timing, to_json
 from tests.support import lcio_files
 from tests.support.files import COLUMNS, write_events
 from tests.support.jobs import forkrun, write_job

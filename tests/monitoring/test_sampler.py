@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from msgspec import convert
 
 from forkrun.base.json_lines import read_json_lines
-from forkrun.monitoring import Sampler, SamplerSettings, Timeline, sample_self
 from forkrun.monitoring.process_reading import ProcessReader, read_process
 from forkrun.monitoring.records import Sample
 from forkrun.monitoring.report.memory import memory_against_time
+from forkrun.monitoring.sampler import Sampler, SamplerSettings, sample_self
+from forkrun.monitoring.timeline import Timeline
 
 # As recorded from a Python process with a name that holds spaces and parentheses.
 ROLLUP = """5583e82b8000-7ffea4a98000 ---p 00000000 00:00 0                          [rollup]

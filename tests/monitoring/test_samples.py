@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.monitoring import samples as reading
+from forkrun.monitoring import records as reading
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.report.children import summarize_children
 from forkrun.monitoring.report.memory import summarize_memory

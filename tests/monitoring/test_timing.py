@@ -14,10 +14,9 @@ from msgspec import to_builtins
 
 from forkrun.base.quantities import duration
 from forkrun.errors import InputError
-from forkrun.monitoring.report.parts import text_of
 from forkrun.monitoring.report.sections import modules
-from forkrun.monitoring.timing import Timing, read_timing
-from forkrun.monitoring.timing.merge import merge_timing, quantile, to_json
+from forkrun.monitoring.tables import text_of
+from forkrun.monitoring.timing.model import Timing, merge_timing, quantile, read_timing, to_json
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import uproot
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import Ended, forkrun, output_digests
 
 N_EVENTS = 6000

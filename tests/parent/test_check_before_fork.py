@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import forkrun
 
 MODULE = """

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import uproot
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import forkrun, write_job
 
 OUTPUTS = {"usual": {}, "auto": {"compression": "auto"}, "named": {"compression": "zstd:5"}}

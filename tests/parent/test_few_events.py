@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from forkrun.config import JobConfig, validate
+from forkrun.config.model import JobConfig
+from forkrun.config.read import validate
 from forkrun.parent.calls import Calls, CallWatch
-from forkrun.plan import Plan, Units
 from forkrun.plan.cuts import Cuts
+from forkrun.plan.model import Plan, Units
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, write_job
 

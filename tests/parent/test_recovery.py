@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, entry_at, without
-from forkrun.config import OnBadEvent, RecoveryConfig
+from forkrun.config.choices import OnBadEvent
+from forkrun.config.model import RecoveryConfig
 from forkrun.errors import ConfigError, ModuleError, OutputError
 from forkrun.parent.investigation import CrashingEvent, Investigation, OtherCause
 from forkrun.parent.recovery import Death, HopelessError, Recovery
-from forkrun.plan import EntryRange, Units
+from forkrun.plan.model import EntryRange, Units
 
 SKIP = RecoveryConfig(on_bad_event=OnBadEvent.SKIP)
 RANGES = (EntryRange(0, 10, 20), EntryRange(2, 0, 5))

@@ -15,7 +15,8 @@ import uproot
 
 from forkrun import _core
 from forkrun.merge import merge_files
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import (
     forkrun,
     jets_job,

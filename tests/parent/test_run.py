@@ -14,7 +14,7 @@ import uproot
 
 from forkrun.base.quantities import progress_line
 from forkrun.child.loop import cpus_of
-from forkrun.plan import Plan
+from forkrun.plan.model import Plan
 from forkrun.rundir.ledger import read_ledgers
 from tests.support.files import write_events
 from tests.support.jobs import ROOT, Ended, environment, forkrun, jets_job, ledger_units, write_job

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import uproot
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.jobs import ROOT, environment, forkrun, jets_job, write_job
 
 _INTERPRETER = "libCling.so"

@@ -15,20 +15,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from forkrun._core import EventDigest
-from forkrun.config import (
-    Distribution,
-    EventOrder,
-    ForkingConfig,
-    JobConfig,
-    OutputConfig,
-    SourceConfig,
-)
+from forkrun.config.choices import Distribution, EventOrder
 from forkrun.config.datasets import DatasetConfig
+from forkrun.config.model import ForkingConfig, JobConfig
+from forkrun.config.outputs import OutputConfig
+from forkrun.config.source import SourceConfig
 from forkrun.errors import ConfigError
-from forkrun.index import FileIndex, LumiRange, LumiRanges
+from forkrun.index.model import FileIndex, LumiRange, LumiRanges
 from forkrun.index.whole_input import with_datasets
-from forkrun.plan import ANY_CHILD, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
-from forkrun.plan.make import UnitSizes
+from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask
+from forkrun.plan.make import UnitSizes, make_plan
+from forkrun.plan.model import ANY_CHILD, EntryRange, Plan, Unit
 
 NO_DIGEST = "0" * 32
 SMALL_WHOLE = ForkingConfig(min_unit_events=10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forkrun.studies.frame.published import WORKS
+from forkrun.studies.frame.study import WORKS
 from tests.published.lines import LINES, Line
 from tests.published.results import MissingError, Results
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from forkrun.base.quantities import percent, size
 from forkrun.monitoring.tables import FORMS
-from forkrun.studies.frame.published import published
-from forkrun.studies.frame.study import with_unit
+from forkrun.studies.frame.study import published, with_unit
 
 MEMORY_SCALE = 0.2
 """Part of the memory of the reference case, so that it fits on small machines."""

@@ -6,7 +6,7 @@ import json
 
 from forkrun.cli.parser import COMMANDS
 from forkrun.cli.studies.measure.kinds import KINDS
-from forkrun.studies.frame.published import VALUES
+from forkrun.studies.frame.study import VALUES
 from tests.published.__main__ import PAGE, RESULTS
 from tests.published.lines import COUNTS, LINES
 from tests.published.page import write_page

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.remote_faults.faults import AT_BEGIN, KINDS, SITES_OF, Faults
 from tests.remote_faults.sites import NAME, Site, serve, site
 from tests.support.jobs import Ended, environment, forkrun, left_behind, output_digests, running

@@ -10,8 +10,10 @@ import pytest
 import uproot
 
 from forkrun import _core
+from forkrun.config.source import IdBranches
 from forkrun.errors import InputError, OutputError
-from forkrun.index import FileIndex, IdBranches, index_files
+from forkrun.index.model import FileIndex
+from forkrun.index.read import index_files
 from forkrun.modules.columns import as_array
 from tests.support.odd_file import N_EVENTS, RECIPES, write_odd_file
 

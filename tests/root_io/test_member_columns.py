@@ -16,7 +16,7 @@ import uproot
 import forkrun
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.index import FileIndex
+from forkrun.index.model import FileIndex
 from forkrun.modules.columns import as_array
 from tests.server.root_program import call_root
 from tests.support.jobs import forkrun as command

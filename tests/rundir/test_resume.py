@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from forkrun import _core
-from forkrun.config import validate
+from forkrun.config.read import validate
 from forkrun.errors import InputError, JobError
 from forkrun.merge import parts
 from forkrun.rundir.build import build_identity, release

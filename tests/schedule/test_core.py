@@ -18,7 +18,7 @@ import uproot
 from forkrun import _core
 from forkrun.conditions import Conditions
 from forkrun.errors import JobError
-from forkrun.index import FileIndex
+from forkrun.index.model import FileIndex
 from forkrun.modules.base import Filter, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.loading import construct, find_class

@@ -14,9 +14,9 @@ import uproot
 
 import forkrun as package
 from forkrun import _core
-from forkrun.config import FilledBranches
+from forkrun.config.source import FilledBranches
 from forkrun.errors import ConfigError
-from forkrun.index import Branch, FileIndex
+from forkrun.index.model import Branch, FileIndex
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.problems import disagreements
 from tests.support.jobs import environment, forkrun, write_job

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from forkrun.config import validate
+from forkrun.config.read import validate
 from forkrun.errors import ConfigError, ForkrunError, JobError, ModuleError
 from forkrun.index import cache
 from forkrun.parent.preparation import prepare

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import uproot
 
-from forkrun.config import IdBranches
+from forkrun.config.source import IdBranches
 from forkrun.studies import order
 from forkrun.studies.columns import column_costs, measure_columns, most_expensive
 from forkrun.studies.frame.passes import OpenedFile, alternate, halves, read_apart, read_together

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forkrun.config import validate
+from forkrun.config.read import validate
 from forkrun.errors import NOT_CONCLUSIVE
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.children import ChildSummary

@@ -15,16 +15,20 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from forkrun.cli import main
-from forkrun.monitoring.timing import ModuleTiming, Timing, read_timing
+from forkrun.monitoring.timing.model import ModuleTiming, Timing, read_timing
 from forkrun.studies.estimate.graph import (
     EstimateGraph,
     MeasuredRun,
     graph_of_replay,
     graph_of_timing,
 )
-from forkrun.studies.estimate.parallelism import critical_path_speedup, measure_parallelism
 from forkrun.studies.estimate.report import Estimate, print_estimate, shorten
-from forkrun.studies.estimate.scaling import limits, scale
+from forkrun.studies.estimate.scaling import (
+    critical_path_speedup,
+    limits,
+    measure_parallelism,
+    scale,
+)
 from forkrun.studies.estimate.simulate import simulate
 from forkrun.studies.replay.read import read_replay
 from tests.studies.test_replay_run import write_file

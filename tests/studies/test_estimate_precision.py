@@ -10,8 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from forkrun.studies.estimate.graph import EstimateGraph, graph_of_replay
-from forkrun.studies.estimate.parallelism import measure_parallelism
-from forkrun.studies.estimate.scaling import scale, steady_state
+from forkrun.studies.estimate.scaling import measure_parallelism, scale, steady_state
 from forkrun.studies.estimate.simulate import Simulation
 from forkrun.studies.replay.read import read_replay
 from tests.support.graphs import graph, graphs

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from forkrun.studies.estimate.graph import EstimateGraph
-from forkrun.studies.estimate.parallelism import measure_parallelism
-from forkrun.studies.estimate.scaling import Scaling, limits, scale, steady_state
+from forkrun.studies.estimate.scaling import (
+    Scaling,
+    limits,
+    measure_parallelism,
+    scale,
+    steady_state,
+)
 from forkrun.studies.estimate.simulate import Simulation, simulate
 from tests.support.graphs import graph, graphs
 

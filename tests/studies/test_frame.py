@@ -15,9 +15,8 @@ from forkrun.cli.studies.measure import finish_study
 from forkrun.errors import NOT_CONCLUSIVE
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.machine import LoadWatch, OtherLoad, busy_s
-from forkrun.studies.frame.published import VALUES, WORKS
 from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
-from forkrun.studies.frame.study import Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import VALUES, WORKS, Curve, Figure, Plot, Study
 
 STAT = """cpu  1000 0 500 9000 100 0 10 5 0 0
 cpu0 400 0 200 4000 50 0 10 5 300 0

@@ -14,9 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forkrun.errors import ConfigError
-from forkrun.studies.sample import SampleSettings, column_types, make_cluster, write_sample
-from forkrun.studies.sample.events import clusters, event_sizes, gen_weights
-from forkrun.studies.sample.write import lumis_of, run_sums
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import (
+    clusters,
+    column_types,
+    event_sizes,
+    gen_weights,
+    lumis_of,
+    make_cluster,
+    run_sums,
+    write_sample,
+)
 
 SMALL = SampleSettings(n_events=2000, n_runs=2, lumis_per_run=5, cluster=500)
 TYPES = {"float32": "float", "int32": "int32_t", "uint32": "uint32_t", "uint64": "uint64_t",

@@ -14,29 +14,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.cli import main
-from forkrun.config import Distribution, ForkingConfig, JobConfig
+from forkrun.config.choices import Distribution
+from forkrun.config.model import ForkingConfig, JobConfig
 from forkrun.errors import ConfigError
-from forkrun.index import FileIndex, LumiRange
-from forkrun.plan import EntryRange, Plan, make_plan
-from forkrun.studies.simulation import costs
-from forkrun.studies.simulation.compare import Settings, Simulated, compare
-from forkrun.studies.simulation.costs import (
-    CostModel,
-    Costs,
-    Shape,
-    draw_costs,
-    parse_cost_model,
-    read_costs,
-)
-from forkrun.studies.simulation.hand_out import (
+from forkrun.index.model import FileIndex, LumiRange
+from forkrun.plan.make import make_plan
+from forkrun.plan.model import EntryRange, Plan
+from forkrun.studies.simulation import layout as costs
+from forkrun.studies.simulation.compare import (
     HandedOut,
     Overheads,
     Reads,
+    Settings,
+    Simulated,
+    compare,
     hand_out,
     reads_of,
     unit_times,
 )
-from forkrun.studies.simulation.layout import SyntheticInput, layout_of, synthetic_index
+from forkrun.studies.simulation.layout import (
+    CostModel,
+    Costs,
+    Shape,
+    SyntheticInput,
+    draw_costs,
+    layout_of,
+    parse_cost_model,
+    read_costs,
+    synthetic_index,
+)
 
 
 @st.composite

@@ -11,10 +11,10 @@ import pytest
 
 from forkrun.base.json_lines import read_json_lines
 from forkrun.cli import main
+from forkrun.config.source import IdBranches
 from forkrun.errors import ConfigError
-from forkrun.index import IdBranches, index_files
-from forkrun.studies.simulation.costs import read_costs
-from forkrun.studies.simulation.layout import layout_of
+from forkrun.index.read import index_files
+from forkrun.studies.simulation.layout import layout_of, read_costs
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, module, write_job
 

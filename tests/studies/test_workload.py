@@ -11,11 +11,10 @@ import pytest
 from forkrun.cli import main
 from forkrun.errors import ConfigError
 from forkrun.studies.estimate.graph import graph_of_replay
-from forkrun.studies.estimate.parallelism import measure_parallelism
+from forkrun.studies.estimate.scaling import measure_parallelism
 from forkrun.studies.replay.model import Kind, ReplayJob
 from forkrun.studies.replay.read import parse_replay, read_replay
-from forkrun.studies.workload.fit import fit
-from forkrun.studies.workload.generate import PRESETS, WorkloadOptions, generate
+from forkrun.studies.workload.generate import PRESETS, WorkloadOptions, fit, generate
 
 
 def job_of(name: str, **wishes: Any) -> ReplayJob:

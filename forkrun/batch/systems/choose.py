@@ -6,7 +6,7 @@ from forkrun.batch.systems.htcondor import HTCondor
 from forkrun.batch.systems.local import Local
 from forkrun.batch.systems.slurm import Slurm
 from forkrun.batch.systems.system import System
-from forkrun.config import BatchSystem
+from forkrun.config.choices import BatchSystem
 
 _SYSTEMS: dict[BatchSystem, type[System]] = {
     BatchSystem.HTCONDOR: HTCondor,

@@ -6,9 +6,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from forkrun.batch.course import NodeJobs
-from forkrun.batch.logs import submission_mark
-from forkrun.config import BatchConfig
+from forkrun.batch.course import NodeJobs, submission_mark
+from forkrun.config.batch import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
 

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
-from forkrun.batch.course import NodeJobs
-from forkrun.batch.logs import SCANCELLED
-from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
+from forkrun.batch.course import SCANCELLED, NodeJobs
 from forkrun.batch.systems.script import (
     merge_script,
     merge_scripts,
@@ -20,8 +18,8 @@ from forkrun.batch.systems.script import (
     node_script_text,
     part_script,
 )
-from forkrun.batch.systems.system import Alive, Life
-from forkrun.config import BatchConfig
+from forkrun.batch.systems.system import ASK_S, SUBMIT_S, Alive, Life, call
+from forkrun.config.batch import BatchConfig
 from forkrun.errors import BatchError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 

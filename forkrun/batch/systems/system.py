@@ -1,14 +1,16 @@
-"""Interface of all batch systems."""
+"""Interface of all batch systems, and calls of their commands."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from forkrun.batch.course import NodeJobs
-from forkrun.config import BatchConfig
+from forkrun.config.batch import BatchConfig
+from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
 
 
@@ -60,3 +62,26 @@ class System(Protocol):
         self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
         """Ends the jobs of these nodes as by eviction; they do not start again."""
+
+
+ASK_S, SUBMIT_S = 20.0, 120.0
+"""Time-outs of queries and of changes."""
+
+
+def call(system: str, command: Sequence[str], limit_s: float) -> str:
+    """Output of a command. Raises BatchError, which begins with the batch system's name."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    except FileNotFoundError:
+        what = f"{command[0]} is not installed here: submit from a machine that has its commands"
+        raise BatchError(f"{system}: {what}, or use --on local") from None
+    except subprocess.TimeoutExpired:
+        what = f"{command[0]} did not answer within {limit_s:.0f} s"
+        raise BatchError(f"{system}: {what}") from None
+    except OSError as error:
+        what = f"{command[0]} cannot be started: {error.strerror}"
+        raise BatchError(f"{system}: {what}") from None
+    if done.returncode:
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise BatchError(f"{system}: {command[0]}: {said}")
+    return done.stdout

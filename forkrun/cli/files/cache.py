@@ -10,7 +10,7 @@ from pathlib import Path
 from forkrun import _core
 from forkrun.base.quantities import date, plural, size
 from forkrun.cli.arguments import add_json, add_option, print_json
-from forkrun.config.remote_cache import remote_cache_folder, use_remote_cache
+from forkrun.config.remote import remote_cache_folder, use_remote_cache
 from forkrun.errors import ConfigError, InputError, OutputError
 from forkrun.monitoring.tables import Column, Table
 
@@ -85,7 +85,7 @@ def _clear(options: argparse.Namespace, folder: Path) -> int:
 
 
 def _fill(options: argparse.Namespace, folder: Path) -> int:
-    from forkrun.config import SourceConfig
+    from forkrun.config.source import SourceConfig
     from forkrun.index.files import input_files
     from forkrun.index.read import ask_workers
 

@@ -10,8 +10,9 @@ from typing import Any
 from forkrun.base.caller import file_of_job
 from forkrun.cli.arguments import add_option, print_json
 from forkrun.cli.options import naming
-from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchored, is_url
+from forkrun.config.model import JobConfig
+from forkrun.config.read import read_config, validate
 from forkrun.errors import ConfigError
 from forkrun.schedule.input_columns import columns_of_input
 

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _job(options: argparse.Namespace) -> Any:
     """The configuration, whose output names the columns of the friend."""
-    from forkrun.config import validate
+    from forkrun.config.read import validate
     from forkrun.formats.column_types import flat_names
     from forkrun.schedule.input_columns import columns_of_input
 

@@ -78,13 +78,13 @@ def _as(form: Any) -> Check:
 
 
 def _config(value: Any) -> None:
-    from forkrun.config import validate
+    from forkrun.config.read import validate
 
     validate(value, "it")
 
 
 def _plan(value: Any) -> None:
-    from forkrun.plan import Plan
+    from forkrun.plan.model import Plan
 
     Plan.from_json(value)
 

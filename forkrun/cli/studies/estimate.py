@@ -41,9 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the estimate."""
-    from forkrun.studies.estimate.parallelism import measure_parallelism
     from forkrun.studies.estimate.report import Estimate, print_estimate
-    from forkrun.studies.estimate.scaling import limits, scale
+    from forkrun.studies.estimate.scaling import limits, measure_parallelism, scale
 
     threads = numbers("estimate: --threads", options.threads, "1,2,4", _MOST_THREADS)
     if not 1 <= (options.events_in_flight or 1) <= _MOST_THREADS or options.events_in_flight == 0:
@@ -63,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _graph(source: Path) -> EstimateGraph:
-    from forkrun.monitoring.timing import read_timing
+    from forkrun.monitoring.timing.model import read_timing
     from forkrun.studies.estimate.graph import graph_of_replay, graph_of_timing
     from forkrun.studies.replay.read import read_replay
 

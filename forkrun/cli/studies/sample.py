@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     """Writes the sample."""
     # These load the extension: only when it is needed.
     if args.output.suffix == _OF_LCIO:
-        from forkrun.studies.sample.collider import write_collider_sample as write_sample
+        from forkrun.studies.sample.collider.write import write_collider_sample as write_sample
     else:
         from forkrun.studies.sample.write import write_sample
 

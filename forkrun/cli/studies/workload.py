@@ -64,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _statistics(like: str) -> Statistics:
     from forkrun.studies.replay.read import read_replay
-    from forkrun.studies.workload.fit import fit
-    from forkrun.studies.workload.generate import PRESETS
+    from forkrun.studies.workload.generate import PRESETS, fit
 
     if like in PRESETS:
         return PRESETS[like]

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from forkrun.errors import ConfigError
 from forkrun.histograms.by_dataset import AXIS as DATASET
-from forkrun.histograms.stacked import VARIATION
+from forkrun.histograms.by_dataset import VARIATION
 
 NOMINAL = "nominal"
 Values = npt.NDArray[np.float64]

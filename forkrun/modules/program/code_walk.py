@@ -23,7 +23,7 @@ import numpy as np
 
 from forkrun.base.user_code.installed import is_installed
 from forkrun.modules.program import code_uses, outside
-from forkrun.modules.program.changing import may_change
+from forkrun.modules.program.code_uses import may_change
 from forkrun.modules.program.encoded import CACHED, importable
 from forkrun.modules.program.own_code import (
     has_own_code,
@@ -33,7 +33,7 @@ from forkrun.modules.program.own_code import (
     is_patched,
     own_file,
 )
-from forkrun.modules.program.value_walk import PLAIN, ValueWalk
+from forkrun.modules.program.values import PLAIN, ValueWalk
 
 _NOT_CODE = frozenset((
     "__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__",

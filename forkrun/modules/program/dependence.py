@@ -18,7 +18,7 @@ from forkrun.modules.program import outside
 from forkrun.modules.program.code_walk import CodeWalk
 from forkrun.modules.program.encoded import pickled
 from forkrun.modules.program.own_code import is_own_class, own_file, put_into_libraries
-from forkrun.modules.program.value_walk import ValueWalk
+from forkrun.modules.program.values import ValueWalk
 
 W = TypeVar("W", bound=ValueWalk)
 _BASE = frozenset(("numpy", "awkward", "vector", "forkrun", "hist", "boost_histogram"))

@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.parent.again.digests import JobResults
 from forkrun.parent.preparation import PreparedJob
-from forkrun.plan import Plan
+from forkrun.plan.model import Plan
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 
 

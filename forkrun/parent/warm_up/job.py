@@ -25,11 +25,13 @@ from forkrun.child.loop import process_units
 from forkrun.child.work import SharedState, Work
 from forkrun.conditions import prefetch_conditions
 from forkrun.conditions.guard import ConditionGuard
-from forkrun.config import JobConfig, validate
+from forkrun.config.model import JobConfig
+from forkrun.config.read import validate
 from forkrun.errors import OutputError
-from forkrun.index import FileIndex
-from forkrun.monitoring import Timeline
-from forkrun.plan import Plan, make_plan
+from forkrun.index.model import FileIndex
+from forkrun.monitoring.timeline import Timeline
+from forkrun.plan.make import make_plan
+from forkrun.plan.model import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import make_folders
 from forkrun.rundir.unit_files import UnitFiles

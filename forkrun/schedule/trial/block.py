@@ -12,7 +12,7 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, rows_of
-from forkrun.modules.events_left import spans_left
+from forkrun.modules.columns import spans_left
 from forkrun.modules.objects.collections import Collection as Objects
 from forkrun.modules.objects.collections import Columns, NoSuchNameError
 from forkrun.modules.objects.links import SUFFIX

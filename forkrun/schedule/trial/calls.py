@@ -19,7 +19,7 @@ from forkrun.errors import ConfigError, ForkrunError, InputError, JobError
 from forkrun.fork.failure import to_record
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
-from forkrun.modules.events_left import spread
+from forkrun.modules.columns import spread
 from forkrun.modules.late_imports import new_modules
 from forkrun.modules.objects.collections import (
     Columns,

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.config import ModuleConfig
+from forkrun.config.modules import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.formats.plain import Plain, part_of
 from forkrun.schedule.trial.first_events import FirstEvents

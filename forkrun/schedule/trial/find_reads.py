@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
-from forkrun.config import JobConfig
 from forkrun.config.choices import OnBadEvent
+from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.modules.objects.collections import Columns
 from forkrun.modules.python_module import PythonModule

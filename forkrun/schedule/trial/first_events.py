@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from forkrun.config import SourceConfig
+from forkrun.config.source import SourceConfig
 from forkrun.errors import InputError
 from forkrun.formats import format_named
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, ids_of, joined, one_value, rows_of
-from forkrun.plan import Units
-from forkrun.plan.model import EntryRange
+from forkrun.plan.model import EntryRange, Units
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.problems import missing_branches
 

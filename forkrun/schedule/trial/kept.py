@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from forkrun.config import JobConfig
 from forkrun.config.anchor import cache_folder
+from forkrun.config.model import JobConfig
 from forkrun.index.cache import IndexCache
 from forkrun.modules.program.dependence import Dependence, JobCode, together
 from forkrun.rundir.fingerprint import (

@@ -13,11 +13,14 @@ from forkrun.errors import ConfigError, ForkrunError, JobError
 from forkrun.formats import format_of
 from forkrun.formats.ttree import TTREE
 from forkrun.parent.preparation import PreparedJob
-from forkrun.studies.blocks.compare import Difference, differences, first_place, is_same
 from forkrun.studies.blocks.layouts import (
+    Difference,
     Layout,
     Results,
+    differences,
     filter_outputs,
+    first_place,
+    is_same,
     job_of,
     layouts,
     read_results,

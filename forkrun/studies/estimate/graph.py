@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.errors import ConfigError
-from forkrun.monitoring.timing import Timing
+from forkrun.monitoring.timing.model import Timing
 from forkrun.studies.replay.model import Kind, ReplayJob
 
 

@@ -10,11 +10,9 @@ import numpy as np
 from msgspec import Struct, to_builtins
 
 from forkrun.base.quantities import duration, plural
-from forkrun.monitoring.report.parts import Fact, Facts, text_of
-from forkrun.monitoring.tables import Table
+from forkrun.monitoring.tables import Fact, Facts, Table, text_of
 from forkrun.studies.estimate.graph import EstimateGraph
-from forkrun.studies.estimate.parallelism import Parallelism
-from forkrun.studies.estimate.scaling import Limits, Scaling
+from forkrun.studies.estimate.scaling import Limits, Parallelism, Scaling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,12 +15,12 @@ from msgspec import Struct
 from forkrun.base.durable import output_errors, write_json
 from forkrun.base.quantities import size
 from forkrun.base.received import passed_on
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import JobError
 from forkrun.fork.command import CleanCommand, end_with_parent
 from forkrun.monitoring.records import RunRecords, read_records
 from forkrun.monitoring.report.children import ChildSummary, summarize_children
-from forkrun.studies.measure.slot import available_memory_bytes
+from forkrun.studies.frame.machine import available_memory_bytes
 
 RESERVE_BYTES = 1_500_000_000
 _INTERVAL_S = 0.2

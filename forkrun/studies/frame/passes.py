@@ -14,11 +14,12 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.config import IdBranches
+from forkrun.config.source import IdBranches
 from forkrun.errors import InputError
 from forkrun.formats.events import EventSource
 from forkrun.formats.registry import format_named
-from forkrun.index import FileIndex, try_index
+from forkrun.index.model import FileIndex
+from forkrun.index.read import try_index
 
 BLOCK_SIZE = 8192
 """Maximum number of events per block, as in jobs of C++ modules."""

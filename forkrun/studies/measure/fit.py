@@ -12,13 +12,12 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from forkrun.base.quantities import megabytes, percent, plural
-from forkrun.config import JobConfig
+from forkrun.config.model import JobConfig
 from forkrun.errors import JobError
 from forkrun.monitoring.records import RunRecords, read_records
-from forkrun.monitoring.report.parts import text_of
-from forkrun.monitoring.tables import Table
+from forkrun.monitoring.tables import Table, text_of
 from forkrun.studies.frame.jobs import RunningJob, run_jobs
-from forkrun.studies.measure.slot import Slot
+from forkrun.studies.frame.machine import Slot
 
 _SETTINGS = (
     "forking.children=1",

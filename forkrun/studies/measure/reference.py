@@ -9,8 +9,10 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base.durable import write_text
-from forkrun.config import JobConfig, validate
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.config.model import JobConfig
+from forkrun.config.read import validate
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 
 N_LUMIS_PER_CHILD = 4
 _SAMPLE_S_PER_BYTE = 1.5e-10

@@ -24,8 +24,7 @@ from forkrun.studies.replay.model import (
     ReplayPath,
     ReplaySource,
 )
-from forkrun.studies.replay.modules import PREFIX, SOURCE_TYPES, read_module
-from forkrun.studies.replay.table import Json, Table, say_type
+from forkrun.studies.replay.modules import PREFIX, SOURCE_TYPES, Json, Table, read_module, say_type
 
 
 def reference_problems(job: ReplayJob) -> Iterator[str]:

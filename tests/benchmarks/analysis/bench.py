@@ -26,7 +26,8 @@ from command_line import report  # noqa: E402
 from fileset import write_fileset  # noqa: E402
 from timing import Cost, Result, format_table, measure, timed  # noqa: E402
 
-from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
+from forkrun.studies.sample.settings import SampleSettings  # noqa: E402
+from forkrun.studies.sample.write import write_sample  # noqa: E402
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ from command_line import write_figures
 
 from forkrun import _core
 from forkrun.formats.lcio import LCIO
-from forkrun.studies.sample import SampleSettings
-from forkrun.studies.sample.collider import write_collider_sample
+from forkrun.studies.sample.collider.write import write_collider_sample
+from forkrun.studies.sample.settings import SampleSettings
 from tests.support.lcio_outputs import select_lcio, source_of
 
 HERE = Path(__file__).parent

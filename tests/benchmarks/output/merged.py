@@ -20,7 +20,8 @@ from reading import COLUMNS  # noqa: E402
 from timing import Cost, Result, measure, timed  # noqa: E402
 
 from forkrun import _core, merge_files  # noqa: E402
-from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
+from forkrun.studies.sample.settings import SampleSettings  # noqa: E402
+from forkrun.studies.sample.write import write_sample  # noqa: E402
 
 _N_FILES = 100
 _PER_FILE = 500

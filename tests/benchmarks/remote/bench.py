@@ -31,7 +31,8 @@ from compile import compile_program  # noqa: E402
 from dimuons import COLUMNS  # noqa: E402
 from timing import timed  # noqa: E402
 
-from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
+from forkrun.studies.sample.settings import SampleSettings  # noqa: E402
+from forkrun.studies.sample.write import write_sample  # noqa: E402
 from tests.support.slow_link import Traffic, slow_link  # noqa: E402
 from tests.support.web_server import web_server  # noqa: E402
 from tests.support.xrootd_server import xrootd_server  # noqa: E402

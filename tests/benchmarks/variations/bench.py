@@ -19,7 +19,8 @@ sys.path.insert(0, str(HERE.parent))
 from command_line import report  # noqa: E402
 from timing import Cost, Result, format_table, measure, timed  # noqa: E402
 
-from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
+from forkrun.studies.sample.settings import SampleSettings  # noqa: E402
+from forkrun.studies.sample.write import write_sample  # noqa: E402
 
 WAYS = ("forkrun", "rdataframe", "loop")
 

@@ -14,10 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.config import JobConfig
-from forkrun.studies.blocks.compare import first_decision, first_difference, first_place
-from forkrun.studies.blocks.layouts import Column, EventIds, Layout, filter_outputs, layouts
-from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.config.model import JobConfig
+from forkrun.studies.blocks.layouts import (
+    Column,
+    EventIds,
+    Layout,
+    filter_outputs,
+    first_decision,
+    first_difference,
+    first_place,
+    layouts,
+)
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import write_sample
 from tests.support.files import write_events
 from tests.support.jobs import ROOT, Ended, environment, forkrun, write_job
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forkrun.studies.measure.slot import available_memory_bytes, find_slot
+from forkrun.studies.frame.machine import available_memory_bytes, find_slot
 
 MEMINFO = """MemTotal: 16000000 kB
 MemFree: 1 kB

@@ -65,7 +65,7 @@ def _measure(kind: Kind, options: argparse.Namespace) -> int:
         result = kind.measure(options, Path(folder))
     if not kind.of_memory:
         return finish_study(result, options)
-    from forkrun.studies.measure.report import print_measured
+    from forkrun.studies.measure.memory import print_measured
 
     print_measured(result, getattr(options, "rows", 0))
     _write_json(options.json, result.to_json())

@@ -13,14 +13,14 @@ from forkrun.base.cpus import usable_cpus
 from forkrun.base.quantities import plural, whole_number
 from forkrun.cli.arguments import add_option, add_options, number_up_to, number_within
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.config import validate
 from forkrun.config.anchor import anchored
 from forkrun.config.auto_children import AUTO
+from forkrun.config.read import validate
 from forkrun.errors import ConfigError, InputError
 from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
-    from forkrun.config import JobConfig
+    from forkrun.config.model import JobConfig
     from forkrun.monitoring.report.memory_detail import MemoryDetail
     from forkrun.studies.frame.study import Study
     from forkrun.studies.measure.memory import MemoryMeasurement, Mix

@@ -12,9 +12,13 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.base.durable import published
 from forkrun.errors import ConfigError
-from forkrun.studies.sample.collider.detector import Collection, collections_of
+from forkrun.studies.sample.collider.detector import (
+    ENERGY_GEV,
+    Collection,
+    collections_of,
+    particles_of,
+)
 from forkrun.studies.sample.collider.encoding import block, parameters, record, text
-from forkrun.studies.sample.collider.physics import ENERGY_GEV, particles_of
 from forkrun.studies.sample.settings import SampleSettings
 from forkrun.studies.sample.write import sample_parts
 
