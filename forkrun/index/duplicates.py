@@ -12,12 +12,11 @@ from msgspec.structs import asdict, replace
 from forkrun.base.input_files.same_files import same_file
 from forkrun.base.lumis import Integers, Keys, distinct, number_keys
 from forkrun.base.quantities import plural
-from forkrun.config.anchor import cache_folder, is_url
+from forkrun.config.anchor import is_url
 from forkrun.config.source import IdBranches
 from forkrun.errors import InputError
-from forkrun.index.cache import IndexCache
 from forkrun.index.model import FileIndex, Flags, LumiRanges, RangePart
-from forkrun.index.read import ask_workers
+from forkrun.index.read import cached_results
 
 _MOST_NAMED = 10
 """Maximum number of repeated files named in an error."""
@@ -99,9 +98,7 @@ def _is_same(a: FileIndex, b: FileIndex) -> bool:
     return is_url(a.path) or is_url(b.path) or same_file(a.path, b.path)
 
 
-def find_duplicates(
-    index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, cache: IndexCache | None = None
-) -> Duplicates:
+def find_duplicates(index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches) -> Duplicates:
     """Events of these ranges that repeat earlier ones, in input order. Only ids that may be
     repeated are read, in helper processes: in lumis shared by files with overlapping event numbers,
     and in files whose events are unordered. Raises InputError."""
@@ -117,8 +114,9 @@ def find_duplicates(
         for n in [int(ranges.n_events[places].sum()) // (2 * _MOST_AT_ONCE) + 1]
         for k in range(n)
     ]
-    cache = cache or IndexCache(cache_folder("index"))
-    return _joined(_answers(index, ranges, ids, searches, cache), index)
+    requests = [_request(index, ranges, ids, search) for search in searches]
+    found = cached_results(requests, "again")
+    return _joined((_of_whole(answer, searches[number]) for number, answer in found), index)
 
 
 class _Search(NamedTuple):
@@ -234,32 +232,8 @@ def _request(
         "ranges": {name: column.tobytes() for name, column in columns.items()},
         "residue": search.residue,
         "n_residues": search.n_residues,
+        "identities": [file.identity for file in files],
     }
-
-
-def _answers(
-    index: Sequence[FileIndex],
-    ranges: LumiRanges,
-    ids: IdBranches,
-    searches: Sequence[_Search],
-    cache: IndexCache,
-) -> Iterator[dict[str, Any]]:
-    """Results of helpers, new or cached."""
-    todo, keys = [], {}
-    for number, search in enumerate(searches):
-        request = _request(index, ranges, ids, search)
-        identities = [index[n].identity for n in search.files]
-        keys[number] = {**request, "identities": identities}
-        known = cache.find_result(keys[number])
-        if known is None:
-            todo.append({**request, "number": number})
-        else:
-            yield _of_whole(known, search)
-    for request, answer in ask_workers(todo):
-        if "error" in answer:
-            raise InputError(f"{request['path']}: {answer['error']}")
-        cache.keep_result(keys[request["number"]], answer["again"])
-        yield _of_whole(answer["again"], searches[request["number"]])
 
 
 def _of_whole(answer: dict[str, Any], search: _Search) -> dict[str, Any]:

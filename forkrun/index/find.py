@@ -13,7 +13,7 @@ from forkrun.base.user_text import short
 from forkrun.config.source import IdBranches
 from forkrun.errors import ConfigError, InputError
 from forkrun.index.model import FileIndex, LumiRange
-from forkrun.index.read import ask_workers
+from forkrun.index.read import found_by_workers
 
 
 class EventId(NamedTuple):
@@ -82,10 +82,8 @@ def _find(
             if r["first"] <= event < r["last"]
         ]
     found = []
-    for request, answer in ask_workers(requests):
-        if "error" in answer:
-            raise InputError(f"{request['path']}: {answer['error']}")
-        for event, entry in answer["found"]:
+    for request, events_found in found_by_workers(requests, "found"):
+        for event, entry in events_found:
             found.append((request["name"], EventId(request["run"], request["lumi"], event), entry))
     return found
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from forkrun.errors import InputError
-from forkrun.index.read import ask_workers
+from forkrun.index.read import found_by_workers
 
 COLUMNS = ("genEventSumw", "genEventSumw_")
 """Alternative names, by version of NanoAOD."""
@@ -26,11 +25,9 @@ def sums_of_weights(files: Iterable[str]) -> StoredSums:
         {"path": file, "tree": "Runs", "sum_of": COLUMNS} for file in dict.fromkeys(files) if file
     ]
     sums: dict[str, list[tuple[str, float]]] = {}
-    for request, answer in ask_workers(requests):
-        if "error" in answer:
-            raise InputError(f"{request['path']}: the tree Runs: {answer['error']}")
-        if answer["sums"] is not None:
-            sums[request["path"]] = [(origin, float(value)) for origin, value in answer["sums"]]
+    for request, found in found_by_workers(requests, "sums", "the tree Runs: "):
+        if found is not None:
+            sums[request["path"]] = [(origin, float(value)) for origin, value in found]
     return sums
 
 
@@ -61,10 +58,7 @@ def shares_of_weights(wanted: Iterable[WantedWeights], sums: StoredSums) -> dict
         for each in wanted
     ]
     shares = {}
-    for request, answer in ask_workers(requests):
-        if "error" in answer:
-            raise InputError(f"{request['path']}: {answer['error']}")
-        read, total, magnitude = answer["weights"]
+    for request, (read, total, magnitude) in found_by_workers(requests, "weights"):
         told = math.fsum(value for _, value in sums[request["path"]])
         if total and abs(total - told) <= _SAME * magnitude:
             shares[request["path"]] = read / total

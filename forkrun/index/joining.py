@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from forkrun.config.anchor import cache_folder
-from forkrun.errors import InputError
 from forkrun.formats.events import Identity
-from forkrun.index.cache import IndexCache
 from forkrun.index.partners import NONE, Partners
-from forkrun.index.read import ask_workers
+from forkrun.index.read import cached_results
 
 
 class Table(NamedTuple):
@@ -37,28 +34,16 @@ def find_partners(
     inputs: Mapping[int, Table],
     friends: Mapping[int, Sequence[Table]],
     keys: Keys,
-    cache: IndexCache | None = None,
 ) -> dict[int, Partners]:
     """Partners of the input files, by number. `friends`: files of the friend to search for each;
     input files with the same ones share a request. Raises InputError."""
-    cache = cache or IndexCache(cache_folder("index"))
     groups: dict[int, list[int]] = {}
     for number, files in friends.items():
         groups.setdefault(id(files), []).append(number)
+    requests = [_request(n, inputs, friends[n[0]], keys) for n in groups.values()]
     found: dict[int, Partners] = {}
-    todo = []
-    for numbers in groups.values():
-        request = _request(numbers, inputs, friends[numbers[0]], keys)
-        known = cache.find_result(request)
-        if known is None:
-            todo.append(request)
-        else:
-            found |= _partners(request, known)
-    for request, answer in ask_workers(todo):
-        if "error" in answer:
-            raise InputError(f"{request['path']}: {answer['error']}")
-        found |= _partners(request, answer["partners"])
-        cache.keep_result(request, answer["partners"])
+    for number, answer in cached_results(requests, "partners"):
+        found |= _partners(requests[number], answer)
     return found
 
 

@@ -4,18 +4,12 @@ without the files of other nodes."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.config.source import SourceConfig
-from forkrun.index.friends import (
-    as_columns,
-    friend_file,
-    index_friend_files,
-    joined_parts,
-)
+from forkrun.index.friends import as_columns, friend_file, index_friend_files, joined_parts
 from forkrun.index.joining import Table
 from forkrun.index.model import NO_FILE, Branch, FileIndex, FriendPart
 from forkrun.index.partners import Partners
@@ -30,7 +24,7 @@ class KnownFriend(Struct, frozen=True):
     number of the input file; `is_filled`: some event of the whole input has no partner."""
 
     tree: str
-    ids: Sequence[str]
+    ids: tuple[str, ...]
     columns: Mapping[str, Branch]
     files: Mapping[str, int]
     places: Mapping[int, tuple[str, int]]
@@ -39,21 +33,6 @@ class KnownFriend(Struct, frozen=True):
     trees: Mapping[int, str] = {}
     by_keys: Mapping[int, Sequence[tuple[str, str]]] = {}
     is_filled: bool = False
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> KnownFriend:
-        """Makes a friend from its fields, by name. Raises LookupError, TypeError or ValueError."""
-        columns = {name: Branch(*branch) for name, branch in data["columns"].items()}
-        places = {int(n): (str(path), int(first)) for n, (path, first) in data["places"].items()}
-        trees = {int(n): tree for n, tree in data.get("trees", {}).items()}
-        by_keys = {
-            int(n): [(str(path), str(tree)) for path, tree in files]
-            for n, files in data["by_keys"].items()
-        }
-        return cls(
-            data["tree"], tuple(data["ids"]), columns, data["files"], places, data["prefix"],
-            data["in_outputs"], trees, by_keys, data["is_filled"],
-        )  # fmt: skip
 
 
 def known_friends(index: Sequence[FileIndex], numbers: Collection[int]) -> tuple[KnownFriend, ...]:

@@ -4,7 +4,7 @@ library's thread in the parent would break a later fork."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -227,6 +227,33 @@ def _explain(message: str, file: str, ids: IdBranches, key: str) -> str:
 def ask_workers(requests: list[Request]) -> list[tuple[Request, Answer]]:
     """Answers of file-reading processes, in any order."""
     return helper.ask_workers("forkrun.index.worker", requests, _most_s)
+
+
+def found_by_workers(
+    requests: list[Request], key: str, what: str = ""
+) -> Iterator[tuple[Request, Any]]:
+    """Requests and what file-reading processes answer under this key, in any order. `what`: named
+    in errors. Raises InputError."""
+    for request, answer in ask_workers(requests):
+        if "error" in answer:
+            raise InputError(f"{request['path']}: {what}{answer['error']}")
+        yield request, answer[key]
+
+
+def cached_results(requests: Sequence[Request], key: str) -> Iterator[tuple[int, Any]]:
+    """Number and result of each request, from earlier jobs or from file-reading processes. A
+    request names all inputs of its result. Raises InputError."""
+    cache, todo = IndexCache(cache_folder("index")), []
+    for number, request in enumerate(requests):
+        known = cache.find_result(request)
+        if known is None:
+            todo.append({**request, "number": number})
+        else:
+            yield number, known
+    for request, result in found_by_workers(todo, key):
+        number = request["number"]
+        cache.keep_result(requests[number], result)
+        yield number, result
 
 
 def _most_s(request: Request) -> float:

@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from forkrun.base.lumis import Integers, LumiCounts, dataset_lumi_keys, distinct, lumi_keys
@@ -117,8 +117,8 @@ class Part(Struct, frozen=True):
         trees = [named.get(str(n), "") for n in numbers] if named else []
         columns = {"files": files, "identities": identities, "datasets": datasets, "trees": trees}
         whole = Plan.from_json({**plan, **columns})
-        friends = tuple(KnownFriend.from_json(friend) for friend in data["friends"])
-        carries = tuple(CarriedFile(*each) for each in data.get("carries", ()))
+        friends = convert(data["friends"], tuple[KnownFriend, ...], str_keys=True)
+        carries = convert(data.get("carries", ()), tuple[CarriedFile, ...])
         return cls(whole, LumiCounts.of(data["lumis"]), friends, carries)
 
 

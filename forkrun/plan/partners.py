@@ -15,7 +15,7 @@ from forkrun.base.quantities import plural
 from forkrun.errors import InputError
 from forkrun.index.model import LumiRanges, RangePart
 from forkrun.index.partners import NONE, SEVERAL, Partners
-from forkrun.index.read import ask_workers
+from forkrun.index.read import found_by_workers
 from forkrun.plan.model import Units
 
 _SHOWN = 3
@@ -157,10 +157,8 @@ def _values(friend: Joined, file: int, names: Sequence[str], pieces: _Pieces) ->
     path, tree = friend.tables[file]
     entries = np.stack([pieces.first, pieces.last], axis=1).tolist()
     request = {"path": path, "tree": tree, "names": list(names), "pieces": entries}
-    ((_, answer),) = ask_workers([request])
-    if "error" in answer:
-        raise InputError(f"{path}: {answer['error']}")
-    return {name: np.frombuffer(column, np.uint64) for name, column in answer["values"].items()}
+    ((_, values),) = found_by_workers([request], "values")
+    return {name: np.frombuffer(column, np.uint64) for name, column in values.items()}
 
 
 def _shown(friend: Joined, pieces: _Pieces) -> str:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from forkrun import _core
 from forkrun.config.source import IdBranches
-from forkrun.index import duplicates
+from forkrun.index import duplicates, read
 from forkrun.index.duplicates import find_duplicates
 from forkrun.index.model import FileIndex, LumiRange, LumiRanges
 from forkrun.index.read import ask_workers, index_files
@@ -249,14 +249,14 @@ def test_what_is_found_is_what_a_plain_program_finds(
         asked.extend(todo)
         return ask_workers(todo)
 
-    monkeypatch.setattr(duplicates, "ask_workers", ask)
+    monkeypatch.setattr(read, "ask_workers", ask)
     assert find_duplicates(index, ranges, IDS) == found  # as it was kept
     assert not asked
     if at_once > 7 and not few:  # files without a lumi in common with a new one are not read again
         more = index_files([str(write_ids(tmp_path / "more.root", [(1, 45, 1)] * 2))], IDS)
         both = find_duplicates([*more, *index], LumiRanges.of([*more, *index]), IDS)
         assert both.n_events == found.n_events + 1
-        assert [len(request["paths"]) for request in asked] == [1]
+        assert [len(request["paths"]) for request in asked if "paths" in request] == [1]
 
 
 def test_events_in_order_are_not_read_again(
@@ -271,7 +271,7 @@ def test_events_in_order_are_not_read_again(
     assert [(file.rises, file.events) for file in index] == [
         (True, (45 * n, 45 * n + 44)) for n in range(3)
     ]
-    monkeypatch.setattr(duplicates, "ask_workers", None)
+    monkeypatch.setattr(read, "ask_workers", None)
     assert find_duplicates(index, LumiRanges.of(index), IDS).n_events == 0
 
 

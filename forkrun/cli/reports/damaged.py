@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,6 @@ import msgspec
 from forkrun.base.json_lines import complete_lines
 from forkrun.base.regular_file import read_regular, recently_read
 from forkrun.errors import OutputError
-
-Check = Callable[[Any], Any]
-"""Takes what is in a record; raises what is wrong with it."""
 
 
 def damaged_record() -> OutputError | None:
@@ -37,9 +36,8 @@ def _damage(path: Path) -> str:
     except (OSError, ValueError) as error:
         return str(error)
     name = "part" if path.parent.name == "parts" else path.name
-    check: Check = _FORMS.get(name, _table)
     try:
-        check(value)
+        _check(name, value)
     except Exception as error:
         return f"it has no {error}" if isinstance(error, KeyError) else str(error)
     return ""
@@ -66,15 +64,9 @@ _MADE_AGAIN: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def _table(value: Any) -> None:
-    msgspec.convert(value, dict[str, Any] | list[Any])
-
-
-def _as(form: Any) -> Check:
-    def check(value: Any) -> None:
-        msgspec.convert(value, form)
-
-    return check
+class _Datasets(msgspec.Struct):
+    sums_of_weights: dict[str, float]
+    weights_are_normalised: bool
 
 
 def _config(value: Any) -> None:
@@ -83,49 +75,27 @@ def _config(value: Any) -> None:
     validate(value, "it")
 
 
-def _plan(value: Any) -> None:
-    from forkrun.plan.model import Plan
-
-    Plan.from_json(value)
-
-
-def _part(value: Any) -> None:
-    from forkrun.plan.part import Part
-
-    Part.from_json(value)
-
-
-def _lumis(value: Any) -> None:
-    from forkrun.base.lumis import LumiCounts
-
-    LumiCounts.of(value)
+_FORMS: Mapping[str, str] = {
+    "config.json": f"{__name__}:_config",
+    "plan.json": "forkrun.plan.model:Plan.from_json",
+    "part": "forkrun.plan.part:Part.from_json",
+    "lumis.json": "forkrun.base.lumis:LumiCounts.of",
+    "report.json": "forkrun.monitoring.report.summary:Summary",
+    "timing.json": "forkrun.monitoring.timing.model:Timing.from_json",
+    "outputs.json": "forkrun.rundir.output_content:OutputContents",
+    "datasets.json": f"{__name__}:_Datasets",
+}
+"""Module and name of the type of a record, or of the function that makes it."""
 
 
-def _report(value: Any) -> None:
-    from forkrun.monitoring.report.summary import Summary
-
-    msgspec.convert(value, Summary)
-
-
-def _timing(value: Any) -> None:
-    from forkrun.monitoring.timing.model import Timing
-
-    Timing.from_json(value)
-
-
-def _outputs(value: Any) -> None:
-    from forkrun.rundir.output_content import OutputContents
-
-    msgspec.convert(value, OutputContents)
-
-
-class _Datasets(msgspec.Struct):
-    sums_of_weights: dict[str, float]
-    weights_are_normalised: bool
-
-
-_FORMS: Mapping[str, Check] = {
-    "config.json": _config, "plan.json": _plan, "part": _part, "lumis.json": _lumis,
-    "report.json": _report, "timing.json": _timing, "outputs.json": _outputs,
-    "datasets.json": _as(_Datasets),
-}  # fmt: skip
+def _check(name: str, value: Any) -> None:
+    """Raises what is wrong with the content of a record."""
+    if name not in _FORMS:
+        msgspec.convert(value, dict[str, Any] | list[Any])
+        return
+    module, _, names = _FORMS[name].partition(":")
+    form = attrgetter(names)(importlib.import_module(module))
+    if isinstance(form, type):
+        msgspec.convert(value, form)
+    else:
+        form(value)
