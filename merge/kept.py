@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from forkrun.config.model import JobConfig
 
 
+SUBMIT_AGAIN = "forkrun submit with the same job computes damaged results of the earlier one"
 N_PIECES = 32
 """Pieces of the events of a job without datasets, about: a file that is removed or changed costs
 those that it is in."""
@@ -81,14 +82,10 @@ class Kept(Struct, frozen=True, dict=True):
         """Raises VerificationError if what it keeps is not there any more."""
         run, store = RunResults.read(folder), Store.read(folder)
         stored = store.good(folder) if run.kept or run.parts else {}
-        missing = {digest for digest in (*run.kept, *run.parts) if digest not in stored}
-        has = {d: {piece.part for piece in s.pieces} for d, s in stored.items()}
-        missing |= {d for d, parts in run.parts.items() if not has.get(d, set()) >= {*parts}}
-        if missing:
-            named = [each.name for each in run.results if each.digest in missing]
+        if lost := Store.lost(run, stored):
             raise VerificationError(
-                f"{folder.stored}: {', '.join(named)} of an earlier run changed since this run"
-                " began; run the same command again"
+                f"{folder.stored}: {', '.join(lost)} of an earlier run changed since this began;"
+                f" {SUBMIT_AGAIN if is_on_nodes(folder) else 'run the same command again'}"
             )
         return cls(folder, config, run, stored, store)
 

@@ -21,10 +21,12 @@ from forkrun.config.model import JobConfig
 from forkrun.config.read import read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
 from forkrun.histograms.accumulators.totals import Own
+from forkrun.merge.kept import SUBMIT_AGAIN
 from forkrun.merge.node_outputs import forget_outputs, outputs_of_nodes
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.report.write import write_report
 from forkrun.monitoring.timeline import Timeline
+from forkrun.parent.again.keeping import is_damaged
 from forkrun.parent.merging import end_merge, merge, merge_part, problem_of_merge
 from forkrun.parent.result import Result
 from forkrun.plan.model import Plan, read_plan
@@ -169,9 +171,15 @@ def _describe_missing(folder: RunDirectory, missing: dict[int, int], n_nodes: in
     n, is_or_are = plural(n_nodes, "node"), "is" if len(missing) == 1 else "are"
     return (
         f"{folder.path}: {len(missing)} of {n} {is_or_are} not done ({'; '.join(shown)});"
-        f" forkrun status {folder.quoted} says why, forkrun resubmit {folder.quoted} submits"
-        " them again, --partial merges what is there"
+        f" forkrun status {folder.quoted} says why, {_remedy(folder)},"
+        " --partial merges what is there"
     )
+
+
+def _remedy(folder: RunDirectory) -> str:
+    if is_damaged(folder):
+        return SUBMIT_AGAIN
+    return f"forkrun resubmit {folder.quoted} processes the missing units"
 
 
 def _merge(
@@ -197,8 +205,7 @@ def _merge(
                 tick_also=lock.keep,
             )  # fmt: skip
     except DamagedFilesError as error:
-        remedy = f"forkrun resubmit {folder.quoted} processes the missing units"
-        raise DamagedFilesError(f"{error}\n{remedy}") from None
+        raise DamagedFilesError(f"{error}\n{_remedy(folder)}") from None
     _report(folder, lock, timeline, plan, commits, is_whole=is_whole)
 
 

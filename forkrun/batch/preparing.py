@@ -18,7 +18,7 @@ from forkrun.config.model import JobConfig
 from forkrun.config.read import validate
 from forkrun.errors import AlreadySubmittedError, ConfigError, OutputError
 from forkrun.index.model import FileIndex
-from forkrun.parent.again.keeping import Keeping
+from forkrun.parent.again.keeping import Keeping, is_damaged
 from forkrun.parent.job import describe_job, write_found
 from forkrun.parent.job_input import JobInput
 from forkrun.parent.preparation import PreparedJob, index_input, prepare
@@ -131,9 +131,8 @@ def write_nodes(folder: RunDirectory, planned: NodesJob, split: Split) -> tuple[
         whole = planned.job
         keeping = Keeping.of(folder, whole, force=whole.config.batch.makes_outputs_on_nodes)
         is_again = is_on_nodes(folder)
-        if is_again and not _is_changed(folder, keeping):
-            is_same = not differences(read_fingerprint(folder.fingerprint), whole.fingerprint)
-            raise _submitted(folder, AlreadySubmittedError if is_same else OutputError)
+        if is_again and folder.is_finished():
+            _check_is_changed(folder, keeping)
         if keeping.run.kept or keeping.run.parts:
             planned = _reduced(folder, planned, keeping, split)
         clear(folder, stored=False)
@@ -149,13 +148,17 @@ def write_nodes(folder: RunDirectory, planned: NodesJob, split: Split) -> tuple[
     return planned, keeping.text if keeping.before else ""
 
 
-def _is_changed(folder: RunDirectory, keeping: Keeping) -> bool:
-    """Whether a collected job was changed, and requests some of the same results. Nodes need events
-    to process, or stored sums of all events."""
-    if not keeping.knows_job or not (keeping.computed or keeping.parts):
-        return False
+def _check_is_changed(folder: RunDirectory, keeping: Keeping) -> None:
+    """Raises OutputError unless a collected job was changed, and requests some of the same results.
+    Nodes need events to process, or stored sums of all events."""
     now = keeping.results.job.fingerprint
-    return bool(differences(read_fingerprint(folder.fingerprint), now))
+    if not differences(read_fingerprint(folder.fingerprint), now):
+        raise AlreadySubmittedError(
+            f"{folder.path}: this job has been collected, and nothing is left to compute: forkrun"
+            f" collect {folder.quoted} names its files"
+        )
+    if not keeping.knows_job or not (keeping.computed or keeping.parts):
+        raise OutputError(f"{folder.path}: holds another job; choose another folder with -o")
 
 
 def _reduced(folder: RunDirectory, planned: NodesJob, keeping: Keeping, split: Split) -> NodesJob:
@@ -194,22 +197,17 @@ def check_can_submit(folder: RunDirectory) -> None:
             check_can_begin(folder)
 
 
-def _submitted(folder: RunDirectory, kind: type[OutputError] = OutputError) -> OutputError:
-    return kind(
-        f"{folder.path}: this job has been submitted already; forkrun status"
-        f" {folder.quoted} shows its progress, forkrun resubmit submits unfinished"
-        " nodes"
-    )
-
-
 def check_can_begin(folder: RunDirectory) -> None:
-    """Raises OutputError if the folder holds anything but a collected job on many nodes. Called
-    under the lock."""
+    """Raises OutputError if the folder holds anything but a job on many nodes that was collected,
+    or cannot be, as results are damaged that it keeps. Called under the lock."""
     if is_on_nodes(folder):
         n_nodes = len(NodeRanges.read(folder))
         works = (is_held(folder.node(number).lock) for number in range(n_nodes))
-        if not folder.is_finished() or any(works):
-            raise _submitted(folder)
+        if any(works) or not (folder.is_finished() or is_damaged(folder)):
+            raise OutputError(
+                f"{folder.path}: this job has been submitted already; forkrun status"
+                f" {folder.quoted} shows its progress, forkrun resubmit submits unfinished nodes"
+            )
         return
     check_place(folder)
     if folder.fingerprint.exists():

@@ -144,7 +144,7 @@ class PlannedJob(Struct, frozen=True):
     may_reorder: bool = False
     """Whether the plan is of the whole input and not started: modules may need another order."""
     code: JobCode | None = None
-    """Of all modules, if they were loaded before."""
+    """Code of all modules, if they were loaded before."""
 
     @classmethod
     def of(

@@ -37,12 +37,6 @@ _ENTRIES = frozenset((
 ))  # fmt: skip
 
 
-def _accompanies_output(file: Path) -> bool:
-    """Whether a file among the merged ones is not an output, or is the Parquet copy of one."""
-    is_second = file.suffix == ".parquet" and file.with_suffix(".root").exists()
-    return file.suffix in (".json", ".part") or is_second
-
-
 class _Place:
     """Path of a file or folder, by its name in the run directory."""
 
@@ -194,8 +188,9 @@ class RunDirectory(Struct, frozen=True):
         lists = (p for depth in ("*", "*/*") for p in self.output.glob(f"{depth}/files.json"))
         by_lumi = {file.parent for file in lists}
         files = [p for depth in ("*.*", "*/*.*") for p in self.output.glob(depth) if p.is_file()]
-        own = [p for p in files if p.parent not in by_lumi and not _accompanies_output(p)]
-        return sorted([*own, *by_lumi])
+        own = {p for p in files if p.suffix not in (".json", ".part") and p.parent not in by_lumi}
+        seconds = {p.with_suffix(".parquet") for p in own if p.suffix == ".root"}
+        return sorted(own - seconds | by_lumi)
 
     pictures = _Place("monitoring/histograms.json")
     """Histograms as drawn on the report's page."""

@@ -267,6 +267,14 @@ class Store(Struct, frozen=True):
                 found[stored.digest] = replace(stored, pieces=pieces, files=own)
         return found
 
+    @staticmethod
+    def lost(run: RunResults, good: Mapping[str, Stored]) -> list[str]:
+        """Names of results that a run keeps, but are no longer among the intact ones."""
+        has = {digest: {piece.part for piece in s.pieces} for digest, s in good.items()}
+        lost = {d for d, parts in run.parts.items() if not has.get(d, set()) >= {*parts}}
+        lost |= {*run.kept} - has.keys()
+        return [each.name for each in run.results if each.digest in lost]
+
     def write(self, folder: RunDirectory) -> None:
         """Writes the index, then removes files that it does not name."""
         write_json(folder.stored / _INDEX, msgspec.to_builtins(self), indent=None)

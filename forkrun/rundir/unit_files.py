@@ -50,7 +50,7 @@ class UnitFiles:
         for piece in pieces:
             n_bytes += memoryview(piece).nbytes
             checksum = _core.crc32c(piece, checksum)
-        return SumsPart(self._relative(name), n_bytes, checksum)
+        return SumsPart(name.removeprefix(self._place), n_bytes, checksum)
 
     def publish(self, folder: str) -> None:
         """Renames all outputs, which their writer has synced to disk."""
@@ -61,13 +61,9 @@ class UnitFiles:
 
     def part(self, folder: str, output: _core.OutputSummary) -> OutputPart:
         """Record of a published output: file, events, size and checksum."""
-        name, written = f"{folder}/{output.label}.fragment", output.written
-        return OutputPart(
-            self._relative(name), written.count, written.hex, output.n_bytes, output.checksum
-        )
-
-    def _relative(self, name: str) -> str:
-        return name.removeprefix(self._place)
+        name = f"{folder}/{output.label}.fragment".removeprefix(self._place)
+        written = output.written
+        return OutputPart(name, written.count, written.hex, output.n_bytes, output.checksum)
 
 
 def _publish(name: str) -> None:

@@ -105,7 +105,7 @@ class JobSchedule(Struct, frozen=True):
     input_format: str = "ttree"
     watch: _core.PageWatch | None = None
     code: JobCode | None = None
-    """Of all modules of the job."""
+    """Code of all modules of the job."""
     wiring: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {}
     """By label of each module call: kind, products read and products made."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +99,42 @@ def test_new_files_alone_go_to_nodes(tmp_path: Path, job: dict[str, Any]) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["fragment", "histograms"])
+def test_what_is_stored_and_damaged_before_collect_is_computed(
+    tmp_path: Path, job: dict[str, Any], kind: str
+) -> None:
+    files = job["source"]["files"]
+    less = {**job, "source": {**job["source"], "files": files[:1]}}
+    submitted(tmp_path, less, "--nodes", 2)
+    collected(tmp_path)
+    submitted(tmp_path, job, "--nodes", 1)
+    stored = sorted((tmp_path / "run/results").glob(f"*.{kind}"))[0]
+    state, data = stored.stat(), bytearray(stored.read_bytes())
+    data[len(data) // 2] ^= 1
+    stored.write_bytes(data)
+    os.utime(stored, ns=(state.st_atime_ns, state.st_mtime_ns))
+    for node in (n for n in status_of(tmp_path / "run")["nodes"] if n["state"] != "done"):
+        assert forkrun("node", "run", node["number"], "-q", cwd=tmp_path).code == 0
+    for _ in range(2):
+        ended = forkrun("collect", "run", "-q", cwd=tmp_path)
+        assert ended.code != 0
+        assert "forkrun submit with the same job computes damaged results" in ended.err
+    said = submitted(tmp_path, job, "--nodes", 1).out
+    assert "kept" in said
+    assert collected(tmp_path)
+    check_as_from_scratch(tmp_path, job)
+
+
+@pytest.mark.slow
 def test_a_job_without_a_histogram_needs_no_node(tmp_path: Path, job: dict[str, Any]) -> None:
     submitted(tmp_path, job, "--nodes", 2)
     collected(tmp_path)
     again = submit(tmp_path / "job.json", "run", "--nodes", 2)
     assert again.code == 4
-    assert "this job has been submitted already" in again.err
+    assert (
+        f"nothing is left to compute: forkrun collect {tmp_path}/run names its files" in again.err
+    )
+    assert "output/histograms.root" in forkrun("collect", "run", cwd=tmp_path).out
     paths = {**job["paths"], "skim": ["jets", "plots"]}
     modules = [each for each in job["modules"] if each["label"] != "counts"]
     job = {**job, "modules": modules, "paths": paths}

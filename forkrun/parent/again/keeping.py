@@ -358,6 +358,12 @@ def _drop_damaged(folder: RunDirectory, run: RunResults, good: dict[str, Stored]
     return found
 
 
+def is_damaged(folder: RunDirectory) -> bool:
+    """Whether stored results that the present run keeps are not as they were written."""
+    run, good = RunResults.read(folder), Store.read(folder).good(folder)
+    return bool(Store.lost(run, good)) or _drop_damaged(folder, run, good)
+
+
 def _resumed(before: ResultDigest | None, now: ResultDigest, begun: RunResults) -> ResultDigest:
     """Result of a resumed run: that of the run that was `begun`, if kept there."""
     if before is not None and before.digest == now.digest:
