@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/data/masks.hpp>
 #include <forkrun/random/block_random.hpp>
 
 #include "bindings.hpp"
@@ -130,8 +129,12 @@ and stay valid as long as they are held.)")
 declared columns.)")
       .def(
           "column_left",
-          [](const PythonBlock& block, const std::string& name) {
-            return arrays_of(events_left(column(block, name), block.mask));
+          [](PythonBlock& block, const std::string& name) {
+            const auto& whole = column(block, name);
+            if (!block.left) {
+              block.left.emplace(block.mask);
+            }
+            return arrays_of(block.left->gather(whole));
           },
           py::arg("name"), "The same for the events in `mask`.");
 }

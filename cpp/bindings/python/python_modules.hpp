@@ -4,9 +4,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <forkrun/core/data/masks.hpp>
 #include <forkrun/core/module/module.hpp>
 
 namespace forkrun::bindings {
@@ -33,6 +35,7 @@ struct PythonBlock {
   const EventBlock* block{};
   const PythonColumns* columns{};
   Mask mask;
+  std::optional<EventsLeft> left{};  ///< of the mask, once a column is gathered
 };
 
 /// Wraps a Python object that has `produce`, `filter` or `analyze` as a module of the core.

@@ -71,7 +71,8 @@ def _layout(block: Columnar, column: str, values: Plain) -> Any:
 def _common_offsets(plain: Mapping[str, Plain], columns: Mapping[str, str]) -> Any:
     (first, (offsets, *_)), *others = plain.items()
     for key, (other, *_) in others:
-        if other is not offsets and not np.array_equal(other, offsets):
+        is_same = other.ctypes.data == offsets.ctypes.data and len(other) == len(offsets)
+        if not is_same and not np.array_equal(other, offsets):
             raise ValueError(
                 f"{columns[first]} and {columns[key]} have different numbers of values in an"
                 " event: they are not of the same objects"

@@ -61,28 +61,49 @@ std::size_t n_in(std::span<const EntryRun> runs) {
 /// Copies the offsets of lists, and turns runs of lists into runs of their items.
 void copy_offsets(std::span<const std::int64_t> from, std::span<std::int64_t> to,
                   std::span<EntryRun> runs) {
-  auto next = to.begin();
+  auto* next = to.data();
   *next = 0;
   for (auto& [first, last] : runs) {
-    const auto lists =
-        from.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + 1);
-    const auto shift = *next - lists.front();
-    for (const auto end : lists.subspan(1)) {
-      *++next = end + shift;
+    const auto* const lists = &from[static_cast<std::size_t>(first)];
+    const auto n = last - first;
+    const auto shift = *next - *lists;
+    for (std::int64_t i = 1; i <= n; ++i) {
+      next[i] = lists[i] + shift;
     }
-    first = lists.front();
-    last = lists.back();
+    next += n;
+    first = lists[0];
+    last = lists[n];
   }
 }
 
 }  // namespace
 
-Column events_left(const Column& from, std::span<const std::uint8_t> mask) {
-  auto runs = runs_of(mask);
+const EventsLeft::Lists& EventsLeft::lists_of(const Column& from) {
+  const auto offsets = from.offsets();
+  const auto known = std::ranges::find_if(
+      known_, [&](const Lists& each) { return std::ranges::equal(each.from, offsets); });
+  if (known != known_.end()) {
+    return *known;
+  }
+  auto& lists = known_.emplace_back(offsets, Column{from.type()}, runs_);
+  copy_offsets(offsets, lists.left.resize_offsets(n_in(runs_)), lists.items);
+  return lists;
+}
+
+Column EventsLeft::gather(const Column& from) {
   const auto type = from.type();
   Column to{type};
-  for (std::size_t level = 0; level < type.n_levels(); ++level) {
-    copy_offsets(from.offsets(level), to.resize_offsets(n_in(runs), level), runs);
+  std::vector<EntryRun> inner;
+  std::span<const EntryRun> runs = runs_;
+  if (type.n_levels() > 0) {
+    const auto& lists = lists_of(from);
+    to.share_offsets(lists.left);
+    runs = lists.items;
+  }
+  for (std::size_t level = 1; level < type.n_levels(); ++level) {
+    inner.assign(runs.begin(), runs.end());
+    copy_offsets(from.offsets(level), to.resize_offsets(n_in(runs), level), inner);
+    runs = inner;
   }
   auto* out = to.resize_values(n_in(runs) * type.n_in_item());
   const auto n_bytes = static_cast<std::int64_t>(type.n_in_item() * size_of(type.element));

@@ -97,7 +97,23 @@ class Masks {
 /// Runs of events for which the mask is 1.
 [[nodiscard]] std::vector<EntryRun> runs_of(std::span<const std::uint8_t> mask);
 
-/// The column's values in the events for which the mask, one byte per event of the column, is 1.
-[[nodiscard]] Column events_left(const Column& from, std::span<const std::uint8_t> mask);
+/// Gathers columns of a block in the events for which a mask is 1. Equal offsets are shared.
+class EventsLeft {
+ public:
+  explicit EventsLeft(std::span<const std::uint8_t> mask) : runs_{runs_of(mask)} {}
+
+  /// The values of a column, which stays as it is as long as this object.
+  [[nodiscard]] Column gather(const Column& from);
+
+ private:
+  struct Lists {
+    std::span<const std::int64_t> from;  ///< offsets in the block
+    Column left;                         ///< offsets of the lists left
+    std::vector<EntryRun> items;         ///< runs of their items
+  };
+  const Lists& lists_of(const Column& from);
+  std::vector<EntryRun> runs_;
+  std::vector<Lists> known_;
+};
 
 }  // namespace forkrun

@@ -97,37 +97,49 @@ Offsets offsets_of(const Column& column, std::size_t level = 0) {
 const std::vector<std::uint8_t> mask{0, 1, 1, 0, 1};
 
 TEST(EventsLeftTest, one_value_per_event) {
-  const auto left = events_left(column_of<int>("int32", {}, {1, 2, 3, 4, 5}), mask);
+  const auto left = EventsLeft{mask}.gather(column_of<int>("int32", {}, {1, 2, 3, 4, 5}));
   EXPECT_EQ(left.n_events(), 3);
   EXPECT_EQ(values_of<int>(left), (std::vector{2, 3, 5}));
 }
 
 TEST(EventsLeftTest, arrays_of_fixed_size) {
   const auto left =
-      events_left(column_of<int>("int32[2]", {}, {1, 1, 2, 2, 3, 3, 4, 4, 5, 5}), mask);
+      EventsLeft{mask}.gather(column_of<int>("int32[2]", {}, {1, 1, 2, 2, 3, 3, 4, 4, 5, 5}));
   EXPECT_EQ(left.n_events(), 3);
   EXPECT_EQ(values_of<int>(left), (std::vector{2, 2, 3, 3, 5, 5}));
 }
 
 TEST(EventsLeftTest, lists) {
-  const auto left =
-      events_left(column_of<float>("float32[]", {{0, 1, 1, 3, 4, 6}}, {1, 2, 3, 4, 5, 6}), mask);
+  const auto left = EventsLeft{mask}.gather(
+      column_of<float>("float32[]", {{0, 1, 1, 3, 4, 6}}, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(offsets_of(left), (Offsets{0, 0, 2, 4}));
   EXPECT_EQ(values_of<float>(left), (std::vector<float>{2, 3, 5, 6}));
 }
 
 TEST(EventsLeftTest, lists_of_lists) {
-  const auto left = events_left(
-      column_of<int>("int32[][]", {{0, 1, 3, 3, 4, 5}, {0, 2, 2, 3, 4, 6}}, {1, 2, 3, 4, 5, 6}),
-      mask);
+  const auto left = EventsLeft{mask}.gather(
+      column_of<int>("int32[][]", {{0, 1, 3, 3, 4, 5}, {0, 2, 2, 3, 4, 6}}, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(offsets_of(left), (Offsets{0, 2, 2, 3}));
   EXPECT_EQ(offsets_of(left, 1), (Offsets{0, 0, 1, 3}));
   EXPECT_EQ(values_of<int>(left), (std::vector{3, 5, 6}));
 }
 
+TEST(EventsLeftTest, columns_with_equal_lists_share_them) {
+  EventsLeft left{mask};
+  const auto pt = column_of<float>("float32[]", {{0, 1, 1, 3, 4, 6}}, {1, 2, 3, 4, 5, 6});
+  const auto charge = column_of<int>("int32[]", {{0, 1, 1, 3, 4, 6}}, {6, 5, 4, 3, 2, 1});
+  const auto other = column_of<int>("int32[]", {{0, 1, 1, 2, 4, 6}}, {6, 5, 4, 3, 2, 1});
+  const auto left_pt = left.gather(pt);
+  const auto left_charge = left.gather(charge);
+  EXPECT_EQ(left_charge.offsets_buffer(), left_pt.offsets_buffer());
+  EXPECT_EQ(left_charge.n_events(), 3);
+  EXPECT_EQ(values_of<int>(left_charge), (std::vector{5, 4, 2, 1}));
+  EXPECT_EQ(offsets_of(left.gather(other)), (Offsets{0, 0, 1, 3}));
+}
+
 TEST(EventsLeftTest, no_events) {
-  const auto left = events_left(column_of<float>("float32[]", {{0, 1, 2}}, {1, 2}),
-                                std::vector<std::uint8_t>{0, 0});
+  const auto left = EventsLeft{std::vector<std::uint8_t>{0, 0}}.gather(
+      column_of<float>("float32[]", {{0, 1, 2}}, {1, 2}));
   EXPECT_EQ(left.n_events(), 0);
   EXPECT_EQ(offsets_of(left), (Offsets{0}));
 }
