@@ -112,7 +112,7 @@ def test_what_is_compressed_anew_is_joined(tmp_path: Path, compression: str) -> 
     output, notes = merged(tmp_path, inputs, compression=compression)
     assert entries_of_baskets(output) == [2 * LARGE + 5]
     assert ak.array_equal(values_of(output), values_of(*inputs))
-    assert notes[0].endswith("were joined, as they were compressed anew")
+    assert notes[0].endswith("were joined, as they were recompressed")
     used = uproot.open(output)["Events"]["Jet_pt"].compression
     assert (type(used).__name__ if used else "none").lower() == compression.split(":")[0]
 

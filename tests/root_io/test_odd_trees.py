@@ -188,7 +188,7 @@ def test_an_object_of_an_unknown_class_beside_the_branches_is_no_damage(
     folder: Path, tmp_path: Path
 ) -> None:
     message = refused(tmp_path, folder / "beside.root")
-    assert "has an object of class Stranger beside its branches" in message
+    assert "has an object of class Stranger next to its branches" in message
     assert "damaged" not in message
 
 

@@ -7,6 +7,7 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/zip.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/file_record.hpp>
 
@@ -228,7 +229,7 @@ void decode_offsets(const BasketHeader& header, std::span<const std::byte> objec
   move_offsets(basket.offsets, header.key_length);
 }
 
-/// What is in a record, compressed, and the room for it.
+/// The compressed contents of a record, and the room for them.
 Zipped zipped_of(const BasketHeader& header, std::span<const std::byte> record, Bytes& memory) {
   return {record.subspan(static_cast<std::size_t>(header.key_length)),
           memory.resize(static_cast<std::size_t>(header.object_length))};
@@ -250,7 +251,7 @@ void fill_basket(const BasketHeader& header, std::span<const std::byte> object, 
   }
 }
 
-/// Of any size: `stored` leaves small objects as they are.
+/// Compresses objects of any size: `stored` leaves small ones as they are.
 std::vector<std::byte> compressed(std::vector<std::byte> object, Compression compression) {
   if (compression.level == 0) {
     return object;
@@ -308,8 +309,8 @@ bool decode_both(const BasketToDecode& one, const BasketToDecode& other, bool ha
 void set_entry_size(Basket& basket) {
   const auto n = static_cast<std::size_t>(basket.n_entries);
   if (n == 0 ? !basket.data.empty() : basket.data.size() % n != 0) {
-    throw Error("a basket is damaged: its " + std::to_string(n) + " entries have " +
-                std::to_string(basket.data.size()) + " bytes");
+    throw Error("a basket is damaged: its " + counted(n, "entry has", "entries have") + " " +
+                counted(basket.data.size(), "byte"));
   }
   basket.entry_size = n == 0 ? 0 : basket.data.size() / n;
 }
@@ -375,7 +376,7 @@ void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64
   if (seek_key > std::numeric_limits<std::int32_t>::max()) {
     throw Error(
         "a basket has a key of the form of small files, which cannot be beyond 2 GB; have "
-        "baskets joined or compressed anew");
+        "baskets joined or recompressed");
   }
   put_big_endian(&record[at_seek_key], static_cast<std::int32_t>(seek_key));
   put_big_endian(&record[at_seek_key + sizeof(std::int32_t)],

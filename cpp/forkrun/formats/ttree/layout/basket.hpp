@@ -33,7 +33,7 @@ struct Basket {
   [[nodiscard]] std::span<const std::byte> entries(std::int64_t first, std::int64_t last) const;
 };
 
-/// What precedes a basket's data on file: the key (always the form for large files, as ROOT writes
+/// Bytes before a basket's data on file: the key (always the form for large files, as ROOT writes
 /// baskets) and the basket's own header.
 struct BasketHeader {
   std::int32_t n_bytes{};        ///< header and compressed data
@@ -85,8 +85,8 @@ struct BasketToDecode {
 /// Sets the size of entries that all have the same one. \throws Error if they cannot have.
 void set_entry_size(Basket& basket);
 
-/// Of entries, from places counted from the begin of the header to places in `data`. \throws Error
-/// if they are not in order.
+/// Turns places of entries counted from the start of the header into places in `data`. \throws
+/// Error if they are not in order.
 void move_offsets(std::vector<std::int32_t>& offsets, std::int32_t key_length);
 
 /// A basket about to be written: `record` is complete but for the place on file.

@@ -37,7 +37,7 @@ struct BranchBaskets {
   std::vector<ListedBasket> baskets;  ///< empty if there is none, or the list is damaged
 };
 
-/// What a tree says of its baskets.
+/// A tree's own account of its baskets.
 struct TreeBaskets {
   std::int64_t n_entries{};
   std::vector<BranchBaskets> branches;

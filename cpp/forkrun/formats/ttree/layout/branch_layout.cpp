@@ -108,7 +108,7 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
   }
 }
 
-/// That of a class; null if it is not of this kind, or has pointers.
+/// The collection proxy of a class; null if it is of another kind or has pointers.
 TVirtualCollectionProxy* collection_of(TClass& type, int kind) {
   auto* collection = type.GetCollectionProxy();
   return collection != nullptr && collection->GetCollectionType() == kind &&
@@ -117,7 +117,7 @@ TVirtualCollectionProxy* collection_of(TClass& type, int kind) {
              : nullptr;
 }
 
-/// Of a branch that holds an object of this class and is not split.
+/// Type of an unsplit branch of objects of this class.
 std::optional<ColumnType> column_of(TClass& type) {
   if (std::string_view{type.GetName()} == "string") {
     return ColumnType{ElementType::character, Shape::jagged};
@@ -206,7 +206,7 @@ bool is_empty(TBranch& branch) {
   return true;
 }
 
-/// Of branches beside it.
+/// Whether it counts the values of other branches.
 bool counts_others(TBranch& branch) {
   for (TObject* leaf : *branch.GetListOfLeaves()) {
     if (static_cast<TLeaf*>(leaf)->IsRange()) {

@@ -39,7 +39,7 @@ struct BranchLayout {
   std::size_t header_bytes{};        ///< before the values of each entry (std::vector: 10)
   bool has_offsets{};                ///< entries differ in size
   std::size_t entry_size{};          ///< bytes of each; 0: they differ, or it is not told
-  /// Of objects, and of what leaves hold beside plain numbers, which are taken apart; else null.
+  /// Form of objects, and of leaves of more than plain numbers, which are taken apart; else null.
   std::shared_ptr<const EntryForm> form{};
 
   /// The column type's name, or "other:<type_name>".
@@ -58,7 +58,7 @@ struct BranchSizes {
   }
 
  private:
-  /// Of a damaged file, they may be any numbers.
+  /// Sum that may wrap: in a damaged file these are any numbers.
   static std::int64_t wrapped(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
   }

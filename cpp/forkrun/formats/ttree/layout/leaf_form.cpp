@@ -79,7 +79,7 @@ std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const LeafF
   return dimensions;
 }
 
-/// Of one leaf, a member of its branch.
+/// Form of one leaf, a member of its branch.
 ValueForm form_of(const LeafForm& leaf) {
   ValueForm form{.kind = ValueForm::Kind::none};
   form.name = leaf.title.substr(0, leaf.title.find_first_of("[/"));
@@ -106,8 +106,7 @@ ValueForm form_of(const LeafForm& leaf) {
   return form;
 }
 
-/// What stands between the brackets of "vector<…>", or of another list; "" if that is not the
-/// name's form.
+/// Text between the brackets of "vector<…>", or of another list; "" if the name has another form.
 std::string_view within(std::string_view name, std::string_view begin = "vector<") {
   if (!name.starts_with(begin) || !name.ends_with('>')) {
     return "";

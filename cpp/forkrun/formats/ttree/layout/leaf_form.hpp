@@ -11,7 +11,7 @@
 
 namespace forkrun::root_io {
 
-/// Of the leaf of a branch of this name: without what would end it in a list of leaves.
+/// Name of the leaf of a branch: without characters that would end it in a list of leaves.
 [[nodiscard]] std::string leaf_name(const std::string& branch);
 
 /// A column that becomes a branch.
@@ -23,7 +23,8 @@ struct NewBranch {
 };
 [[nodiscard]] std::string counter_of(const NewBranch& branch);
 
-/// Of the leaf of a column that is not nested: its name with the sizes of an entry, "x[nx][2]".
+/// Title of the leaf of a column that is not nested: its name with the sizes of an entry,
+/// "x[nx][2]".
 [[nodiscard]] std::string leaf_title(const NewBranch& branch);
 
 /// ROOT's letter for the type of its values: 'F' for float32.
@@ -50,8 +51,8 @@ struct LeafForm {
 /// Numbers of fewer bits in files than in memory: TLeafF16, TLeafD32.
 [[nodiscard]] bool is_packed(std::string_view leaf_type);
 
-/// What a branch with these leaves holds in each entry; nothing if its bytes are no plain numbers
-/// or characters, or of several leaves.
+/// Type of each entry of a branch with these leaves; nothing if its bytes are no plain numbers or
+/// characters, or of several leaves.
 [[nodiscard]] std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves);
 
 /// How the entries of such a branch lie: an object with the leaves of a list as members, or packed
@@ -64,11 +65,11 @@ struct LeafForm {
 /// The C type of the values of an arithmetic or character leaf, as ROOT names it: "Float_t".
 [[nodiscard]] std::string_view value_type_of(const LeafForm& leaf);
 
-/// That of a type of C++, as ROOT names it: "unsigned int".
+/// The element type of a C++ type, as ROOT names it: "unsigned int".
 [[nodiscard]] std::optional<ElementType> element_named(std::string_view type);
 
-/// Of an unsplit branch of objects of this class; nothing if it is no column. `is_known`: false if
-/// the name alone does not tell.
+/// Column of an unsplit branch of objects of a class; nothing if there is none. `is_known`: false
+/// if the name alone does not tell.
 struct ClassForm {
   bool is_known{};
   std::optional<ColumnType> column;

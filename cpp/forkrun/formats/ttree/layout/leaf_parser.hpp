@@ -34,7 +34,7 @@ class StructureText {
   std::string text_;
 };
 
-/// What precedes the members of a TNamed's class.
+/// Fields before the members of a class derived from TNamed.
 struct NamedRecord {
   std::string_view name;
   std::string_view title;

@@ -12,7 +12,7 @@ constexpr int of_arrays = 20, of_pointers = 40;  ///< ROOT adds these to the num
 
 /// Sizes after a name, "fP[3]": none if one is no number. More of them than a column has become
 /// one: the values lie row after row.
-std::optional<std::array<std::uint32_t, ColumnType::most_dimensions>> sizes_behind(
+std::optional<std::array<std::uint32_t, ColumnType::most_dimensions>> sizes_after(
     std::string_view name) {
   std::array<std::uint32_t, ColumnType::most_dimensions> sizes{};
   std::size_t n = 0;
@@ -95,7 +95,7 @@ void describe_member(std::string_view branch, const MemberForm& form, BranchLayo
   layout.type_name = form.class_name;
   const bool is_array = form.type > of_arrays && form.type < of_pointers;
   const auto element = element_of_type(is_array ? form.type - of_arrays : form.type);
-  const auto sizes = sizes_behind(branch);
+  const auto sizes = sizes_after(branch);
   if (!element || form.member < 0 || is_array != sizes.has_value() ||
       (form.is_of_many() && !layout.has_offsets)) {
     return;

@@ -22,7 +22,7 @@ struct MemberForm {
   int type{};                ///< ROOT's number for the type of the member
   bool has_name{};           ///< of the class, before the object: of a TBranchObject
 
-  /// Of the objects of a TClonesArray or of a collection, all of an entry one after the other.
+  /// Whether it has the objects of a TClonesArray or collection, all of an entry in sequence.
   [[nodiscard]] bool is_of_many() const;
 };
 

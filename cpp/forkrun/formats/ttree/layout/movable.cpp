@@ -106,7 +106,7 @@ class Search {
   std::set<const TClass*> seen_;
 };
 
-/// What an element of a class means may depend on the version of its file.
+/// Elements of classes whose meaning depends on the version of their file.
 class OldForms {
  public:
   explicit OldForms(int version) : version_{version} {}

@@ -21,7 +21,7 @@ struct LeafRange {
   return static_cast<std::int64_t>((std::uint64_t{1} << (8 * n_bytes - 1)) - 1);
 }
 
-/// What a tree's record says of a leaf of numbers or characters.
+/// A leaf of numbers or characters, from the record of its tree.
 struct LeafMembers {
   std::string type{};  ///< its class
   std::string name{};
@@ -37,7 +37,7 @@ struct LeafMembers {
   bool operator==(const LeafMembers&) const = default;
 };
 
-/// What it says of a branch, but for entries and baskets.
+/// A branch from the record, without entries and baskets.
 struct BranchMembers {
   std::string name{};
   std::string title{};
@@ -53,8 +53,8 @@ struct BranchMembers {
   bool operator==(const BranchMembers&) const = default;
 };
 
-/// What the record of a tree says that has branches of leaves alone: all that its entries do not
-/// change. What is not given is as ROOT makes it in a new tree.
+/// A tree of plain branches from its record: all that its entries do not change. Other members are
+/// as ROOT makes them in a new tree.
 struct TreeMembers {
   std::string name{};
   std::string title{};

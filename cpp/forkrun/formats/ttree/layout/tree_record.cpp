@@ -322,7 +322,7 @@ class TreeParser {
     require(from_.pointer().number == 0);  // references between objects
   }
 
-  /// What plain trees do not have; whether it is there.
+  /// Skips members that plain trees lack; true if there are any.
   bool skip_extra() {
     const auto begin = from_.at();
     from_.skip_pointer();

@@ -19,7 +19,7 @@
 
 namespace forkrun::root_io {
 
-/// What differs between trees of one structure, but for the baskets, of a branch that has some.
+/// Members of a branch with baskets that differ between trees of one structure.
 struct BranchRecord {
   std::vector<std::optional<LeafRange>> leaves;  ///< none: a leaf whose range says nothing
   int largest_count{};                           ///< most objects that an entry has
@@ -67,7 +67,7 @@ struct TreeRecord {
   }
 };
 
-/// What of `TreeRecord` is wanted: a merge of many files does without.
+/// Parts of a `TreeRecord` that are wanted: a merge of many files does without.
 struct PartsOfTree {
   bool tops{};
   bool members{};

@@ -61,7 +61,7 @@ ValueForm basic(const ClassMember& member) {
   return form;
 }
 
-/// What stands between the first "<" of a name and the comma or bracket that ends the argument.
+/// Text between the first "<" of a name and the comma or bracket that ends the argument.
 std::string_view first_argument(std::string_view name) {
   const auto begin = name.find('<');
   int depth = 0;
@@ -104,7 +104,7 @@ ValueForm t_object() {
 
 ValueForm text_named(std::string name) { return {.kind = Kind::text, .name = std::move(name)}; }
 
-/// Of classes of ROOT's own whose bytes their descriptions do not tell.
+/// Form of ROOT's own classes whose descriptions do not tell their bytes.
 std::optional<ValueForm> form_of_root(std::string_view name) {
   ValueForm form{.kind = Kind::object};
   if (name == "TString") {
@@ -167,7 +167,7 @@ ValueForm form_of_described(std::string_view name, const FileClasses& classes, i
   return form;
 }
 
-/// Of a value in a collection, or of that of a branch: without header, but that of an object.
+/// Form of a value in a collection or a branch, without a header, except that of an object.
 ValueForm form_of_type(std::string_view full_name, const FileClasses& classes, int depth) {
   const auto name = without_namespace(full_name);
   if (const auto element = element_named(name)) {
@@ -193,7 +193,7 @@ ValueForm form_of_type(std::string_view full_name, const FileClasses& classes, i
   return item.kind == Kind::none ? no_form(full_name) : list_of(std::move(item));
 }
 
-/// Of an entry, or of a member.
+/// The form of an entry or a member.
 ValueForm with_header(ValueForm form) {
   form.has_header = form.kind == Kind::list || form.has_header;
   return form;

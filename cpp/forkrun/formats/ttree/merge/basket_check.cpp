@@ -8,6 +8,7 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/in_parallel.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
@@ -122,7 +123,7 @@ std::vector<BasketPlace> BasketCheck::places() const {
 void BasketCheck::add_places(std::size_t branch, std::vector<BasketPlace>& places) const {
   const auto& [n_entries, baskets] = baskets_.branches[branch];
   if (n_entries != baskets_.n_entries && baskets_.n_entries > 0) {
-    fail(branch, " has " + std::to_string(n_entries) + " entries, where the tree has " +
+    fail(branch, " has " + counted(n_entries, "entry", "entries") + ", where the tree has " +
                      std::to_string(baskets_.n_entries));
   }
   if (n_entries == 0) {
@@ -155,7 +156,7 @@ void BasketCheck::check_place(const BasketPlace& place, bool is_in_tree) const {
     }
   } else if (place.seek < 0 || place.n_bytes <= 0 || place.seek + place.n_bytes > file_size_) {
     fail(place, "it would be at byte " + std::to_string(place.seek) + " with " +
-                    std::to_string(place.n_bytes) + " bytes, in a file of " +
+                    counted(place.n_bytes, "byte") + ", in a file of " +
                     std::to_string(file_size_));
   }
 }
@@ -184,7 +185,7 @@ void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& hea
                     std::to_string(header.seek_key));
   }
   if (header.n_entries != place.n_entries) {
-    fail(place, "it has " + std::to_string(header.n_entries) + " entries");
+    fail(place, "it has " + counted(header.n_entries, "entry", "entries"));
   }
   const auto n_object = static_cast<std::int64_t>(header.object_length);
   const auto n_data = static_cast<std::int64_t>(header.last) - header.key_length;
@@ -194,8 +195,8 @@ void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& hea
   }
   const auto entry_size = static_cast<std::int64_t>((*layouts_)[place.branch].entry_size);
   if (entry_size > 0 && n_data != entry_size * header.n_entries) {
-    fail(place, "its entries have " + std::to_string(n_data) + " bytes where " +
-                    std::to_string(entry_size * header.n_entries) + " are needed");
+    fail(place, "its entries have " + counted(n_data, "byte") + " where " +
+                    std::to_string(entry_size * header.n_entries) + " would be right");
   }
   const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
   const auto n_bytes = static_cast<std::int64_t>(payload.size());

@@ -16,7 +16,7 @@ class TTree;
 
 namespace forkrun::root_io {
 
-/// Of branches that have baskets, to check these.
+/// Layouts of branches with baskets, for the check of these.
 using BranchLayouts = std::vector<BranchLayout>;
 [[nodiscard]] BranchLayouts layouts_of(const std::vector<TBranch*>& branches);
 

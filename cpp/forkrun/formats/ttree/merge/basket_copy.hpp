@@ -30,7 +30,7 @@ void for_each_chunk(std::span<const BasketPlace> places, const Use& use) {
   }
 }
 
-/// Such a chunk in memory, after a check of its baskets.
+/// A chunk of baskets in memory, checked.
 struct BasketChunk {
   std::span<std::byte> bytes;
   std::vector<std::span<const std::byte>> records;

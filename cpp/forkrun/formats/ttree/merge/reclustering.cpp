@@ -76,7 +76,7 @@ std::string Reclustering::reason_to_join() const {
   if (treatment_.recluster == Recluster::always) {
     return "as was asked for";
   }
-  return treatment_.recompresses ? "as they were compressed anew"
+  return treatment_.recompresses ? "as they were recompressed"
                                  : "as a third or more of such baskets is their headers";
 }
 

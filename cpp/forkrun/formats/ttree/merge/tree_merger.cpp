@@ -123,7 +123,7 @@ std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey
                                                       const TakenRows& taken) {
   auto record = key == nullptr
                     ? file.record_of(path_, {.tops = joins_, .members = tree_ == nullptr})
-                    : record_beside_root(file, *key);
+                    : record_after_root(file, *key);
   if (!record || (record_ && record->structure != *record_)) {
     return {};
   }
@@ -236,7 +236,7 @@ void TreeMerger::copy_whole(TreeFile& file, const BasketCheck& check,
   enter(file, places, copied, branch_of);
 }
 
-/// Those that were not copied are rewritten.
+/// Enters the copied baskets; others are rewritten.
 void TreeMerger::enter(TreeFile& file, std::span<const BasketPlace> places,
                        std::span<const CopiedBasket> copied, const BranchOf& branch_of) {
   std::vector<std::int64_t> begins;

@@ -106,7 +106,7 @@ class TreeMerger {
   /// Whether no branch is within another one, or of objects: records tell how entries are stored.
   [[nodiscard]] bool has_own_branches_alone() const;
   void describe_classes_of(const TreeFile& file, const BranchTree& branches);
-  [[nodiscard]] std::optional<TreeRecord> record_beside_root(TreeFile& file, const TKey& key) const;
+  [[nodiscard]] std::optional<TreeRecord> record_after_root(TreeFile& file, const TKey& key) const;
   std::int64_t add_by_root(TreeFile& file, const TKey& key, const TakenRows& taken);
   bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
   void start(TTree& tree, const TreeFile& file, const BranchTree& branches);

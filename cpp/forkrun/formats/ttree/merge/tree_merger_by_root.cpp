@@ -20,7 +20,7 @@
 #include <forkrun/formats/ttree/write/relations.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>
 
-// What ROOT does of a merge of trees: it reads the first one, and all that records do not tell.
+// ROOT's part in a merge of trees: it reads the first one, and all that records do not tell.
 namespace forkrun::root_io {
 
 namespace {
@@ -64,7 +64,7 @@ void check_version(const InputFile& file, const BranchTree& branches) {
     auto* element = dynamic_cast<TBranchElement*>(branch);
     if (element != nullptr && depends_on_file_version(*element, version)) {
       throw InputError(file.path() + ": objects of branch \"" + branch->GetName() +
-                       "\" have a form that only files of old ROOT may have: write this tree anew"
+                       "\" have a form that only files of old ROOT may have: rewrite this tree"
                        " with ROOT and the classes of its objects, or merge without it (--trees)");
     }
   }
@@ -78,7 +78,7 @@ std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::
 
 }  // namespace
 
-std::optional<TreeRecord> TreeMerger::record_beside_root(TreeFile& file, const TKey& key) const {
+std::optional<TreeRecord> TreeMerger::record_after_root(TreeFile& file, const TKey& key) const {
   if (!record_) {
     return {};
   }
@@ -163,7 +163,7 @@ void TreeMerger::check_taken_apart(TTree& tree, const TreeFile& file,
   }
 }
 
-/// What was filled branch by branch has no entries that others could follow.
+/// Trees filled branch by branch have no entries that others could follow.
 void TreeMerger::check_way_of_filling(TTree& tree, const TreeFile& file) {
   const bool is_by_branch = is_filled_by_branch(tree);
   if (is_by_branch ? n_entries_ > 0 : is_by_branch_ && tree.GetEntries() > 0) {
@@ -206,7 +206,7 @@ void TreeMerger::note_structure(TreeFile& file, const TKey& key, const BranchTre
   }
 }
 
-/// Of a tree that ROOT has read.
+/// Branches of a tree that ROOT has read.
 TreeMerger::BranchOf TreeMerger::stored_by_root(TTree& tree, const TreeFile& file,
                                                 const BranchTree& branches) const {
   return [this, &tree, &file, &branches,
@@ -254,8 +254,8 @@ TreeMerger::ProcessOffset TreeMerger::process_offset_of(const TreeFile& file,
   return treatment_.recompresses ? std::uint16_t{0} : output_.root->take_process_ids_of(file);
 }
 
-/// What refers to other objects counts from a number in the key of its basket, which small keys and
-/// new ones lack; what is a place in its basket is another one after a key of another length.
+/// References to other objects count from a number in the key of their basket, which small keys and
+/// new ones lack; places in a basket change after a key of another length.
 bool TreeMerger::must_be_filled(TreeFile& file, const BasketCheck& check,
                                 const BranchTree& branches, std::span<const BasketPlace> places,
                                 ProcessOffset process_offset) {

@@ -74,7 +74,7 @@ void SharedInput::open(std::uint32_t file) {
   file_ = &opened;
 }
 
-/// Of files without events branches may be missing, and the tree.
+/// Files without events may lack branches, and the tree.
 std::uint32_t SharedInput::first_with_events() const {
   return static_cast<std::uint32_t>(forkrun::first_file(source_.clusters));
 }
@@ -194,7 +194,7 @@ void KeptInput::find_readers() {
   }
 }
 
-/// That readers are those of the branches' places, which another way through the tree finds.
+/// Checks that readers belong to the branches' places, found by another way through the tree.
 void KeptInput::check_places() const {
   const auto& tree = input_.lane().input_tree();
   std::map<BranchPlace, std::size_t> numbers;

@@ -35,7 +35,7 @@ struct KeptReader {
 
 /// "name, form" of a branch, for comparison with that of another file.
 [[nodiscard]] std::string described(TBranch& branch);
-/// Of one with leaves.
+/// Description of a branch with leaves.
 [[nodiscard]] std::string described(const BranchLayout& layout);
 
 /// Whether ROOT has to read and write the entries of a top-level branch: their bytes mean something
@@ -57,12 +57,12 @@ class SharedInput final : public OutputInput {
   [[nodiscard]] std::uint32_t first_with_events() const;
   /// \throws InputError
   void open(std::uint32_t file);
-  /// Of the file that was opened last: another one for each time that it was really opened.
+  /// Number of the file opened last: a new one each time that it was really opened.
   [[nodiscard]] std::uint64_t generation() const {
     return file_ == nullptr ? 0 : file_->generation;
   }
   [[nodiscard]] const TreeLane& lane() const { return file_->lane; }
-  /// Those of the branches with baskets within a top-level branch of the file that is open.
+  /// Readers of the branches with baskets within a top-level branch of the open file.
   /// \throws InputError
   [[nodiscard]] std::span<const KeptReader> readers(const BranchPlace& top);
   [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override {
@@ -72,7 +72,7 @@ class SharedInput final : public OutputInput {
     return !LocalFile::is_path(source_.files.at(file));
   }
   void keep_only(RanksOfFiles ranks) override { ranks_ = std::move(ranks); }
-  /// Of the file that is open; null: all its entries are kept.
+  /// Kept entries of the open file; null: all.
   [[nodiscard]] const EntryRanks* ranks() const { return file_->ranks.get(); }
   [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
   /// Gives back the memory of baskets that were read.
@@ -105,7 +105,7 @@ class SharedInput final : public OutputInput {
   bool was_read_ = false;
 };
 
-/// What one output keeps of it.
+/// The part of the input that one output keeps.
 class KeptInput {
  public:
   explicit KeptInput(SharedInput& input) : input_{input} {}
@@ -122,7 +122,7 @@ class KeptInput {
   /// Whether entries are taken in another order than they are stored.
   [[nodiscard]] bool takes_turns() const { return input_.config().unpacked_room != nullptr; }
   [[nodiscard]] std::uint64_t generation() const { return input_.generation(); }
-  /// As ROOT has it.
+  /// The tree in ROOT's memory.
   [[nodiscard]] TTree& tree() const { return input_.lane().tree(); }
   [[nodiscard]] std::int64_t n_entries() const { return input_.lane().input_tree().n_entries(); }
   [[nodiscard]] TreeFile& file() const { return input_.lane().file(); }
@@ -134,12 +134,12 @@ class KeptInput {
     return ranks == nullptr ? entries
                             : EntryRun{ranks->rank(entries.first), ranks->rank(entries.last)};
   }
-  /// Of a kept branch, in the file that is open.
+  /// Reader of a kept branch in the open file.
   [[nodiscard]] BranchReader& reader(std::size_t kept) { return *file_->readers[kept]->reader; }
   [[nodiscard]] const StoredBranch& branch(std::size_t kept) const {
     return file_->readers[kept]->reader->branch();
   }
-  /// Of baskets that are copied as they are; `branch` in a place is the number of a kept one.
+  /// Check of baskets that are copied as they are; `branch` in a place is the number of a kept one.
   [[nodiscard]] const BasketCheck& check();
 
  private:

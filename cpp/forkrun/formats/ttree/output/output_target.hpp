@@ -69,7 +69,7 @@ class OutputTarget {
   std::unique_ptr<WrittenTree> tree_;
   std::vector<KeptTarget> kept_;
   bool keeps_objects_{};
-  // Of an output that ROOT writes:
+  // For outputs written by ROOT:
   OutputFile* root_file_{};
   TTree* root_tree_{};
   RebuiltIndex index_;

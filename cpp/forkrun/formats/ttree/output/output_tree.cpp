@@ -18,7 +18,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Of a branch, those that hold exactly these entries, on file; none if some hold others as well.
+/// Baskets on file that hold exactly these entries of a branch; none if some hold others as well.
 std::span<const StoredBasket> baskets_of(const BranchReader& reader, const EntryRun& entries) {
   const auto all = reader.baskets();
   const auto begin = std::ranges::lower_bound(all, entries.first, {}, &StoredBasket::first_entry);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/unpacked_room.hpp>
@@ -207,7 +208,7 @@ bool BranchReader::load_two(std::size_t number) {
 void BranchReader::load_from_tree(const StoredBasket& stored) {
   const auto& [n_entries, entries, offsets] = branch_.of_tree.at(stored.number);
   if (n_entries != stored.n_entries) {
-    throw Error("a basket has " + std::to_string(n_entries) + " entries where the tree says " +
+    throw Error("a basket has " + counted(n_entries, "entry", "entries") + " where the tree says " +
                 std::to_string(stored.n_entries));
   }
   const auto data = own_.memory.resize(entries.size());
@@ -221,7 +222,7 @@ void BranchReader::load_from_tree(const StoredBasket& stored) {
   }
 }
 
-/// Of a basket that has none: from the numbers of values that its counter tells.
+/// Computes the offsets of a basket without any from its counter branch.
 void BranchReader::make_offsets(const StoredBasket& stored) {
   const auto& layout = branch_.layout;
   if (!layout.column || layout.counter.empty()) {

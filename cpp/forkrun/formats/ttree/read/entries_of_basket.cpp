@@ -20,7 +20,7 @@ void check_fixed(const Basket& basket, std::size_t n_entry_bytes) {
   }
 }
 
-/// Of items of a power of two of bytes: several entries at a time, without a branch.
+/// Checks items of a power of two of bytes: several entries at a time, without a branch.
 bool is_any_wrong(const Basket& basket, std::int32_t header, std::size_t n_item_bytes) {
   const auto* const offsets = basket.offsets.data();
   const auto wrong_bits = (1U << 31U) | (static_cast<unsigned>(n_item_bytes) - 1);

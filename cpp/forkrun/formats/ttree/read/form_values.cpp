@@ -65,7 +65,7 @@ void FormValues::add(std::span<const std::byte> entry) {
     read(*form_->value, 0, 0);
   }
   if (!rest_.empty()) {
-    throw Error("bytes are left behind the last value of an entry");
+    throw Error("bytes are left after the last value of an entry");
   }
 }
 
@@ -160,7 +160,7 @@ void FormValues::skip(const ValueForm& form) {
     case Kind::pointer: {
       const auto n_bytes = take_count();
       if (n_bytes == new_class) {
-        throw Error("an object behind a pointer does not say how long it is");
+        throw Error("an object at a pointer does not say how long it is");
       }
       take((n_bytes & counts_bytes) != 0 ? n_bytes & ~counts_bytes : 0);
     }
@@ -280,7 +280,7 @@ void FormValues::read_list(const ValueForm& form, std::size_t depth, std::size_t
     close(level);
   }
   if (!rest_.empty()) {
-    throw Error("bytes are left behind the last value of a list");
+    throw Error("bytes are left after the last value of a list");
   }
   rest_ = header.rest;
 }
@@ -350,7 +350,7 @@ void FormValues::read_object(const ValueForm& form, std::size_t depth, std::size
   }
 }
 
-/// Of a list that is complete.
+/// Ends a complete list.
 void FormValues::close(std::size_t level) {
   const bool is_innermost = level + 1 == type_.n_levels();
   const auto n_values = values_.size() / size_of(type_.element) / type_.n_in_item();

@@ -38,18 +38,18 @@ class InputTree {
   [[nodiscard]] virtual bool is_plain(const BranchPlace& place) const = 0;
   /// Whether there is such a branch or, within one, such a column.
   [[nodiscard]] bool has_column(const std::string& name) const;
-  /// Of several with one name the first; also a column within another branch: a leaf of a list,
+  /// The first branch of this name; also a column within another branch: a leaf of a list,
   /// "branch.leaf", or members of objects. \throws InputError with the nearest name if
   /// there is none.
   [[nodiscard]] StoredBranch branch(const std::string& name) const {
     return branch(BranchPlace{name});
   }
   [[nodiscard]] StoredBranch branch(const BranchPlace& place) const;
-  /// As `branch`, with the values of a list, text or set of numbers that ROOT stores as an object.
+  /// Like `branch`, with the values of a list, text or set of numbers stored as an object.
   [[nodiscard]] StoredBranch column(const std::string& name) const;
   /// \throws InputError with the nearest name if there is no such branch.
   void require(const BranchPlace& place) const;
-  /// Those within its branches. Any thread.
+  /// Columns of members within its branches. Any thread.
   [[nodiscard]] const MemberColumns& members() const;
   /// By its number among all of them. \throws InputError
   [[nodiscard]] virtual StoredBranch branch(std::size_t number) const = 0;
@@ -63,9 +63,9 @@ class InputTree {
  protected:
   InputTree(std::string name, const TreeFile& file) : name_{std::move(name)}, file_{file} {}
   [[nodiscard]] const TreeFile& file() const { return file_; }
-  /// Of one that there is.
+  /// The branch at a place that exists.
   [[nodiscard]] virtual StoredBranch found(const BranchPlace& place) const = 0;
-  /// Those of members, in their order.
+  /// Branches of members, in their order.
   [[nodiscard]] virtual std::vector<MemberBranch> member_branches() const = 0;
   /// By its number among these.
   [[nodiscard]] virtual StoredBranch member_branch(std::size_t number) const = 0;
@@ -79,12 +79,12 @@ class InputTree {
   mutable MemberColumns members_;  ///< made when first asked for
 };
 
-/// As ROOT has read it.
+/// A tree that ROOT has read.
 [[nodiscard]] std::unique_ptr<InputTree> tree_of_root(TTree& tree, std::string name,
                                                       const TreeFile& file);
 
-/// As its own record says, without ROOT: `record.tops` are there. nullptr if what it says of
-/// numbers of entries cannot be: ROOT has to look.
+/// A tree from its record, without ROOT: needs `record.tops`. nullptr if its numbers of entries are
+/// impossible: ROOT has to look.
 [[nodiscard]] std::unique_ptr<InputTree> tree_of_record(TreeRecord record, std::string name,
                                                         const TreeFile& file);
 

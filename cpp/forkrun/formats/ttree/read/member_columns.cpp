@@ -131,7 +131,7 @@ MemberColumns::MemberColumns(const std::vector<MemberBranch>& branches, const Is
   }
 }
 
-/// Of what is no plain number: all columns that its objects have.
+/// Adds all columns of a branch of objects.
 void MemberColumns::add(const MemberBranch& branch, const BranchLayout& begun, std::size_t number,
                         EntryForm form) {
   const auto found = columns_of(*form.value, form.is_of_many ? 1 : 0);

@@ -61,7 +61,7 @@ class MemberColumns {
   std::unordered_map<std::string_view, std::size_t> by_name_;  ///< their number
 };
 
-/// Those of a tree as ROOT has it, with what they were made of.
+/// Member branches of a tree in ROOT's memory, and their branches there.
 struct MembersOfRoot {
   std::vector<MemberBranch> branches;
   std::vector<TBranch*> of_root;  ///< the same

@@ -10,6 +10,7 @@
 #include <ROOT/TIOFeatures.hxx>
 
 #include <forkrun/bytes/zip.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
@@ -30,11 +31,11 @@ std::string wrong_with(const StoredBasket& basket, std::int64_t n_file_bytes) {
   }
   if (basket.seek < 0 || basket.n_bytes <= 0 || basket.seek > n_file_bytes - basket.n_bytes) {
     return "the tree says that the basket is at byte " + std::to_string(basket.seek) + " with " +
-           std::to_string(basket.n_bytes) + " bytes, the file has " + std::to_string(n_file_bytes);
+           counted(basket.n_bytes, "byte") + ", the file has " + std::to_string(n_file_bytes);
   }
   if (basket.n_entries > most_entries(basket.n_bytes)) {
-    return "the tree says that the basket has " + std::to_string(basket.n_entries) +
-           " entries in " + std::to_string(basket.n_bytes) + " bytes";
+    return "the tree says that the basket has " + counted(basket.n_entries, "entry", "entries") +
+           " in " + counted(basket.n_bytes, "byte");
   }
   return "";
 }
@@ -63,8 +64,8 @@ std::vector<StoredBasket> checked_baskets(const BranchBaskets& listed, const std
   const auto& [n_entries, list] = listed;
   if (n_entries < 0 || (n_entries > 0 && list.empty())) {
     throw_damaged(file, branch, 0,
-                  "the tree says that there are " + std::to_string(n_entries) + " entries in " +
-                      std::to_string(list.size()) + " baskets");
+                  "the tree says that it has " + counted(n_entries, "entry", "entries") + " in " +
+                      counted(list.size(), "basket"));
   }
   std::vector<StoredBasket> baskets;
   for (int i = 0; const auto& basket : list) {
@@ -95,8 +96,8 @@ BasketHeader checked_header(std::span<const std::byte> record, const StoredBaske
   const auto header = parse_basket_header(record);
   if (header.n_bytes != basket.n_bytes || header.seek_key != basket.seek) {
     throw Error("the record at byte " + std::to_string(basket.seek) +
-                " is not that of the basket, which has " + std::to_string(basket.n_bytes) +
-                " bytes: it says that it has " + std::to_string(header.n_bytes) + " at byte " +
+                " is not that of the basket, which has " + counted(basket.n_bytes, "byte") +
+                ": it says that it has " + std::to_string(header.n_bytes) + " at byte " +
                 std::to_string(header.seek_key));
   }
   const std::string name{basket_name(record)};  // of a branch that was renamed: its earlier name
@@ -105,8 +106,8 @@ BasketHeader checked_header(std::span<const std::byte> record, const StoredBaske
     throw Error("the record at byte " + std::to_string(basket.seek) + " belongs to branch " + name);
   }
   if (header.n_entries != basket.n_entries) {
-    throw Error("it has " + std::to_string(header.n_entries) + " entries where the tree says " +
-                std::to_string(basket.n_entries));
+    throw Error("it has " + counted(header.n_entries, "entry", "entries") +
+                " where the tree says " + std::to_string(basket.n_entries));
   }
   return header;
 }

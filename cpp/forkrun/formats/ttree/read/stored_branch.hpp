@@ -49,7 +49,7 @@ struct StoredBasket {
 class TreeFile;
 class InputTree;
 
-/// What a file says of a branch: all that reading it needs.
+/// A branch on file: all that reading it needs.
 struct StoredBranch {
   const InputTree* tree{};
   BranchLayout layout;
@@ -65,16 +65,16 @@ struct StoredBranch {
   std::uint32_t form{};       ///< digest of what is within it; 0: not known, as ROOT has read it
   std::string stored_name{};  ///< of a column within it: its own; else ""
 
-  /// Of its baskets; those that compression does not make smaller have none.
+  /// Whether its baskets have checksums; those that compression does not make smaller have none.
   [[nodiscard]] bool has_checksums() const {
     return Compression::of_settings(compression).has_checksum();
   }
 };
 
-/// Of branches of a tree, as ROOT has read them: not checked.
+/// Baskets of branches that ROOT has read, unchecked.
 [[nodiscard]] TreeBaskets baskets_of(TTree& tree, const std::vector<TBranch*>& branches);
 
-/// As ROOT has read it. \throws InputError if what the tree says of the baskets cannot be.
+/// A branch that ROOT has read. \throws InputError if its account of the baskets is impossible.
 [[nodiscard]] StoredBranch stored_branch(TBranch& branch, const InputTree& tree,
                                          const TreeFile& file);
 

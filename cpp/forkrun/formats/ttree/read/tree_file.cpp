@@ -11,6 +11,7 @@
 #include <TLeaf.h>
 #include <TTree.h>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/is_text.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
@@ -56,8 +57,8 @@ void check_leaves(TTree& tree, const std::string& where) {
     }
     if (!is_possible(leaf->ClassName(), leaf->GetLenType(), leaf->GetOffset())) {
       throw InputError(where + " is damaged: leaf \"" + leaf->GetName() + "\" (" +
-                       leaf->ClassName() + ") has values of " + std::to_string(leaf->GetLenType()) +
-                       " bytes");
+                       leaf->ClassName() + ") has values of " +
+                       counted(leaf->GetLenType(), "byte"));
     }
   }
 }
@@ -69,8 +70,9 @@ void check_tree(TTree& tree, const std::string& where) {
   const auto n_most = most_entries(*tree.GetListOfBranches(), where);
   const std::int64_t n_entries = tree.GetEntries();
   if (n_entries < 0 || (n_entries > n_most && tree.GetListOfBranches()->GetEntriesFast() > 0)) {
-    throw InputError(where + " is damaged: it says that it has " + std::to_string(n_entries) +
-                     " entries, its branches have " + std::to_string(n_most));
+    throw InputError(where + " is damaged: it says that it has " +
+                     counted(n_entries, "entry", "entries") + ", its branches have " +
+                     std::to_string(n_most));
   }
 }
 
@@ -212,9 +214,10 @@ TTree& TreeFile::tree(const std::string& name) const {
       auto* tree = key == nullptr ? nullptr : key->ReadObject<TTree>();
       messages.require_undamaged(path());
       if (const auto unknown = messages.unknown_class(); !unknown.empty()) {
-        throw InputError(path() + ": tree \"" + name + "\" has an object of class " + unknown +
-                         " beside its branches (TTree::GetUserInfo), which ROOT has no dictionary "
-                         "of here: it would be lost; take the tree without it, or leave it out");
+        throw InputError(
+            path() + ": tree \"" + name + "\" has an object of class " + unknown +
+            " next to its branches (TTree::GetUserInfo), for which ROOT has no dictionary "
+            "here: it would be lost; take the tree without it, or leave it out");
       }
       if (tree == nullptr) {
         throw InputError(path() + ": no tree \"" + name + "\"; " + tree_names(file()));

@@ -19,7 +19,7 @@ class BasketsOfFile;
 class InputTree;
 class UnpackedRoom;
 
-/// What RNTuples in a file of trees are for who asks without ROOT.
+/// Treatment of RNTuples in a file of trees when it is read without ROOT.
 enum class Ntuples { something_else, passed_over };
 
 /// The trees of a ROOT file that is opened for reading. What the file says of plain ones is read
@@ -34,18 +34,17 @@ class TreeFile : public InputFile {
   TreeFile(const TreeFile&) = delete;
   TreeFile& operator=(const TreeFile&) = delete;
 
-  /// As ROOT has it. `name`: its path, of keys; with a cycle, "Events;2", an older one. \throws
-  /// InputError naming the trees there are.
+  /// The tree in ROOT's memory. `name`: its path, of keys; with a cycle, "Events;2", an older one.
+  /// \throws InputError naming the trees there are.
   [[nodiscard]] TTree& tree(const std::string& name) const;
   /// Lives as long as the file. Not in several threads at the same time. \throws InputError as
   /// `tree`.
   [[nodiscard]] const InputTree& input_tree(const std::string& name);
   /// Makes `input_tree` of a record that was read with its `tops`, which are taken from it.
   void keep_tree(const std::string& name, TreeRecord& record);
-  /// What its record says of a tree of numbers; none if it has anything else, or ROOT has to read
-  /// it.
+  /// A tree of numbers from its record; none if it has anything else, or ROOT has to read it.
   [[nodiscard]] std::optional<TreeMembers> plain_members(const std::string& tree) const;
-  /// What the record of a tree says; none if ROOT has to read it.
+  /// A tree from its record; none if ROOT has to read it.
   [[nodiscard]] std::optional<TreeRecord> record_of(const std::string& tree,
                                                     PartsOfTree wanted) const;
   /// The names of its trees in their order; none if it holds anything else, or ROOT has to read it.

@@ -90,7 +90,7 @@ class UnpackedRoom : public std::enable_shared_from_this<UnpackedRoom> {
   }
   void give_back(std::size_t n_bytes) { n_free_ += static_cast<std::ptrdiff_t>(n_bytes); }
 
-  /// What is kept of a branch, by a name that no other has, for as long as somebody holds it.
+  /// The kept baskets of a branch, by a unique name, for as long as somebody holds them.
   [[nodiscard]] std::shared_ptr<UnpackedBranch> of(const std::string& branch) {
     const std::lock_guard lock{mutex_};
     auto& known = branches_[branch];
@@ -184,12 +184,12 @@ class BasketsOfBranch {
   std::deque<std::shared_ptr<Place>> places_;  ///< the newest last
 };
 
-/// Those of one file, for as long as a lane has it open.
+/// Baskets of one file, for as long as a lane has it open.
 class BasketsOfFile {
  public:
   explicit BasketsOfFile(std::size_t n_kept) : n_kept_{n_kept} {}
 
-  /// Of a branch, by a name that no other has.
+  /// Baskets of a branch, by a unique name.
   BasketsOfBranch& of(const std::string& branch) {
     const std::lock_guard lock{mutex_};
     return branches_.try_emplace(branch, n_kept_).first->second;
@@ -201,7 +201,7 @@ class BasketsOfFile {
   std::map<std::string, BasketsOfBranch> branches_;
 };
 
-/// Those of a source.
+/// Baskets of the files of a source.
 class LaneBaskets {
  public:
   void add_lane() { ++n_lanes_; }

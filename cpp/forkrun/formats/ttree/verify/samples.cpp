@@ -20,7 +20,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// What is read at a time: the end of a basket, the header of the next one and how it begins.
+/// Bytes read at a time: the end of a basket, the header of the next one and its first bytes.
 constexpr std::size_t window_bytes = 1024;
 constexpr std::size_t baskets_at_a_time = 1024;
 

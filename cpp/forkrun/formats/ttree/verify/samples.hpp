@@ -21,7 +21,7 @@ struct FilledPlace {
 /// In the order of `all_branches`.
 [[nodiscard]] std::vector<FilledPlace> filled_places(TTree& tree);
 
-/// What a branch of a tree that was written has to hold.
+/// Samples that a branch of a written tree has to hold.
 struct SampledBranch {
   FilledPlace place;
   const BranchSamples* samples;

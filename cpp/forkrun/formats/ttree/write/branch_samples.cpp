@@ -12,7 +12,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Of each basket: the first ones, and the last.
+/// Samples of each basket: the first ones, and the last.
 constexpr std::size_t most_of_basket = 4;
 
 /// The bytes of a column's event as an entry on file.

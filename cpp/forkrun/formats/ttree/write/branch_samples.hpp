@@ -16,9 +16,9 @@ namespace forkrun::root_io {
 [[nodiscard]] std::uint32_t ends_of(std::span<const std::byte> record, const BasketHeader& header);
 constexpr std::size_t end_bytes = 256;
 
-/// What a branch that is being written has to hold: checksums of some entries, as they are where
-/// they come from, and of the ends of each basket. Entries are compared in the basket before it is
-/// compressed; those of some baskets are kept, as all ends are, until the file is read back.
+/// Checksums that a branch being written has to match: of some entries, taken from their source,
+/// and of the ends of each basket. Entries are compared in the basket before it is compressed;
+/// those of some baskets are kept, as all ends are, until the file is read back.
 class BranchSamples {
  public:
   struct Entry {
@@ -60,7 +60,7 @@ class BranchSamples {
   void note_basket(const BasketHeader& header, std::int64_t first_entry, std::uint32_t ends);
 
   [[nodiscard]] static bool agrees(const Entry& noted, std::span<const std::byte> entry);
-  /// Those that are to be read back.
+  /// Entries to be read back.
   [[nodiscard]] std::span<const Entry> entries() const { return entries_; }
   /// In the order of their entries.
   [[nodiscard]] std::span<const BasketEnds> baskets() const { return baskets_; }

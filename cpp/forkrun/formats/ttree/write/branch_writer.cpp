@@ -265,7 +265,7 @@ void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> ru
   note_counts(n_bytes_before, offsets_.size());
 }
 
-/// As it is going to be in the basket.
+/// The entry as it will be in the basket.
 std::span<const std::byte> BranchWriter::pending_entry(std::int64_t number) const {
   const auto at = static_cast<std::size_t>(number - n_written_);
   const auto bytes = pending_.view();

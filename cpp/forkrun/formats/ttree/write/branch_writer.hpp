@@ -73,7 +73,7 @@ class BranchWriter {
   /// The branch is complete.
   void finish();
 
-  /// What has to be on file.
+  /// Samples that the file has to hold.
   [[nodiscard]] const BranchSamples& samples() const { return samples_; }
 
  private:

@@ -47,7 +47,7 @@ void RebuiltIndex::begin(TTree& tree) {
     major_ = index->GetMajorName();
     minor_ = index->GetMinorName();
   } else if (tree.GetTreeIndex() != nullptr) {
-    problem_ = "the index of its events is of a class that cannot be made anew, and left out";
+    problem_ = "the index of its events is of a class that cannot be rebuilt, and is left out";
   }
 }
 

@@ -48,8 +48,8 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
   return *branch;
 }
 
-/// Of a text or a vector. Its collection may be one that ROOT has no compiled code for: nothing is
-/// streamed through the branch, whose baskets are written directly.
+/// Makes the branch of a text or a vector. ROOT may lack compiled code for its collection: nothing
+/// is streamed through the branch, whose baskets are written directly.
 TBranch& make_object_branch(TTree& tree, const NewBranch& column) {
   if (column.type.n_in_item() > 1) {
     throw OutputError("tree \"" + std::string{tree.GetName()} + "\": \"" + column.name +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/plain_file.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>
@@ -72,13 +73,13 @@ TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
 
 void TreeWriter::check(std::span<const Column> cluster) const {
   if (cluster.size() != columns_.size()) {
-    throw OutputError("tree \"" + name_ + "\" has " + std::to_string(columns_.size()) +
-                      " columns; " + std::to_string(cluster.size()) + " were given");
+    throw OutputError("tree \"" + name_ + "\" has " + counted(columns_.size(), "column") + "; " +
+                      counted(cluster.size(), "was", "were") + " given");
   }
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     if (cluster[i].n_events() != cluster[0].n_events()) {
       throw OutputError("column \"" + columns_[i].name + "\" has " +
-                        std::to_string(cluster[i].n_events()) + " events, \"" + columns_[0].name +
+                        counted(cluster[i].n_events(), "event") + ", \"" + columns_[0].name +
                         "\" has " + std::to_string(cluster[0].n_events()));
     }
     if (columns_[i].type.is_counted()) {
