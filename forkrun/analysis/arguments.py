@@ -10,6 +10,7 @@ from typing import Any
 
 from forkrun.base.arguments import refused
 from forkrun.base.user_code import unpartial
+from forkrun.errors import ConfigError
 
 AXIS = "(bins, low, high), an axis of hist, or a dict as in [[modules.axes]]"
 
@@ -21,23 +22,36 @@ def is_function(value: Any) -> bool:
 
 def check_what(call: str, value: Any, argument: str = "what", base: str = "") -> None:
     """Checks an expression or a function. `base`: name of the base class for classes."""
-    if isinstance(value, str) or is_function(value) or (base and _is_derived(value, base)):
-        return
-    kinds = f", a function or a class derived from forkrun.{base}" if base else " or a function"
-    raise refused(call, argument, f"an expression{kinds}", value)
+    if not (isinstance(value, str) and value.strip()):
+        _check_code(call, argument, value, "an expression" + ("," if base else " or"), base)
 
 
 def check_module(call: str, value: Any, base: str) -> None:
     """Checks a function, or a class derived from `base`."""
-    if not is_function(value) and not _is_derived(value, base):
-        allowed = f"a function or a class derived from forkrun.{base}"
-        raise refused(call, "what", allowed, value)
+    _check_code(call, "what", value, "", base)
 
 
-def _is_derived(value: Any, base: str) -> bool:
+def _check_code(call: str, argument: str, value: Any, before: str, base: str) -> None:
+    if not is_function(value) and not (base and base in _bases(value)):
+        allowed = f"{before} a function" + (
+            f" or a class derived from forkrun.{base}" if base else ""
+        )
+        raise ConfigError(f"{refused(call, argument, allowed.strip(), value)}{call_for(value)}")
+
+
+def call_for(value: Any) -> str:
+    """Advice about a module in Python given to another call than its own; "" for other values."""
+    made = value if inspect.isclass(value) else type(value)
+    calls = [f"job.{base.lower()}({made.__name__})" for base in _bases(made)]
+    advice = "write" if made is value else "give the class, and its parameters as keywords:"
+    return f"; {advice} {calls[0]}" if calls else ""
+
+
+def _bases(value: Any) -> list[str]:
     import forkrun  # imported already if the class is derived from one of its classes
 
-    return inspect.isclass(value) and issubclass(value, getattr(forkrun, base))
+    names = ("Filter", "Producer", "Analyzer") if inspect.isclass(value) else ()
+    return [name for name in names if issubclass(value, getattr(forkrun, name))]
 
 
 def check_weight(call: str, value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, TypeVar
 from msgspec.structs import replace
 
 from forkrun.analysis.arguments import (
+    call_for,
     check_axes,
     check_module,
     check_weight,
@@ -25,6 +26,7 @@ from forkrun.base.arguments import (
     check_label,
     check_text,
     check_texts,
+    described,
     listed_names,
     plain_value,
     refused,
@@ -38,6 +40,7 @@ _ANOTHER_CELL = (
     "; or, to redefine it, run the cell that makes the job first: this notebook does not tell "
     "which cell is running, so nothing is replaced"
 )
+_OF_PYTHON = "; job.filter, job.producer and job.analyzer take functions and classes in Python"
 MAIN = "main"
 """The job's own path."""
 Axis = Any  # of `hist`; (bins, low, high); or as [[modules.axes]] describes it
@@ -90,17 +93,17 @@ class JobPath:
             raise ConfigError(f'path "{name}" begins {begins}; give the new one another name')
         return found
 
-    def filter(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
+    def filter(self, what: Any = ..., *, label: str | None = None, **params: Any) -> Any:
         """Accepts or refuses events. `what`: an expression, "nMuon >= 2"; or a function of the
         events, which returns (n_events,) bool. Also a decorator, with and without `params`, which
         the function gets as keywords. Returns the path; as a decorator, the function."""
         check_texts("job.filter(…)", label=label)
-        if what is None:
+        if what is ...:
             return functools.partial(self.filter, label=label, **params)
         check_what(_call("filter", label), what, base="Filter")
         step = Step("filter", label or "", what, params, is_filter=True)
         self._add(step if label else self._numbered(step), on_path=True)
-        return self if isinstance(what, str) or _is_lambda(what) else what
+        return self if isinstance(what, str) or name_of(what) == "<lambda>" else what
 
     def add(
         self,
@@ -117,9 +120,9 @@ class JobPath:
         `job.plugins`, configure(job={"plugins": ["./libmine.so", "forkrun_modules"]}). `label`: its
         class, if not given; `params`: its parameters; others as in [[modules]]. A filter or
         analyzer belongs to this path; columns of a producer can be used by all."""
-        call = check_text("job.add(…)", "what", what)
-        if not what.startswith("cpp:") or not what.removeprefix("cpp:"):
-            raise ConfigError(f'job.add("{call}", …): give a class in C++, "cpp:CLASS"')
+        if not isinstance(what, str) or not what.startswith("cpp:") or what == "cpp:":
+            wrong = refused("job.add(…)", "what", 'a class in C++, "cpp:CLASS"', what)
+            raise ConfigError(f"{wrong}{call_for(what) or _OF_PYTHON}")
         check_texts("job.add(…)", label=label, instances=instances)
         if isinstance(concurrency, bool) or not isinstance(concurrency, str | int | None):
             raise refused("job.add(…)", "concurrency", "a text or a number", concurrency)
@@ -134,13 +137,13 @@ class JobPath:
         self._add(step, on_path=kind != "producer")
         return self
 
-    def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
+    def define(self, name: Any = ..., what: Any = None, **params: Any) -> Any:
         """Makes a column. `what`: an expression, or a function of the events that returns its
         values. Also a decorator: the column gets the function's name."""
         return self._column("define", name, what, params, {})
 
     def redefine(
-        self, name: Any = None, what: Any = None, *, on_data: bool = False, **params: Any
+        self, name: Any = ..., what: Any = None, *, on_data: bool = False, **params: Any
     ) -> Any:
         """Replaces a column: steps added later see the new one, and `NAME@input` is the old one.
         Called like `define`: redefine("Jet_pt", "1.02 * Jet_pt"), or as a decorator of a function
@@ -176,29 +179,30 @@ class JobPath:
             self._add(self._version(Step("producer", f"{columns[0]}_{name}", what, declared)))
         return self
 
-    def producer(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
+    def producer(self, what: Any = ..., *, label: str | None = None, **params: Any) -> Any:
         """Makes columns: by a function of the events that returns a dict of them, or a class
         derived from forkrun.Producer. Also a decorator, with and without `params`. May have
         `replaces=("Jet_pt",)` and `variations={"jes": ("up", "down")}`, distinguished by
         `events.variation`."""
         check_texts("job.producer(…)", label=label)
-        if what is None:
+        if what is ...:
             return functools.partial(self.producer, label=label, **params)
         check_module(_call("producer", label), what, "Producer")
-        self._add(Step("producer", label or _name(what), what, params))
+        self._add(Step("producer", label or _name(what, "producer"), what, params))
         return what
 
-    def analyzer(self, what: Any = None, *, label: str | None = None, **given: Any) -> Any:
+    def analyzer(self, what: Any = ..., *, label: str | None = None, **given: Any) -> Any:
         """Fills histograms: by a function of the events, or a class derived from forkrun.Analyzer.
         Also a decorator: `@job.analyzer(pt=hist.Hist(…))` books the histogram and passes it to the
         function as its parameter `pt`; other keywords are parameters as well."""
         check_texts("job.analyzer(…)", label=label)
-        if what is None:
+        if what is ...:
             return functools.partial(self.analyzer, label=label, **given)
         check_module(_call("analyzer", label), what, "Analyzer")
         histograms = {key: value for key, value in given.items() if _is_histogram(value)}
         params = {key: value for key, value in given.items() if key not in histograms}
-        step = Step("analyzer", label or _name(what), what, params, histograms=histograms)
+        label = label or _name(what, "analyzer")
+        step = Step("analyzer", label, what, params, histograms=histograms)
         self._add(step, on_path=True)
         return what
 
@@ -214,7 +218,7 @@ class JobPath:
             check_axes(_call("hist", name), [what, *axes])
             return _decorator(self.hist, what, *axes, name=name, weight=weight)
         check_what("job.hist(…)", what)
-        name = name or _name(what)
+        name = name or _name(what, "hist", 'name="…"')
         check_axes(_call("hist", name), axes)
         if not axes:
             raise ConfigError(
@@ -250,10 +254,10 @@ class JobPath:
     ) -> Any:
         """Adds a new or replaced column. `own`: arguments for replaced ones only."""
         call = functools.partial(getattr(self, method), **own, **params)
-        if name is None:
+        if name is ...:
             return _decorator(call)
         if is_function(name) and what is None:
-            call(_name(name), name)
+            call(_name(name, method, f'job.{method}("NAME", …)'), name)
             return name
         check_text(f"job.{method}(…)", "name", name)
         if what is None:
@@ -296,15 +300,10 @@ def _decorator(call: Callable[..., Any], *given: Any, **keys: Any) -> Callable[[
     return over
 
 
-def _is_lambda(what: Any) -> bool:
-    """Whether the value is a lambda, which no decorator can have."""
-    return getattr(what, "__name__", "") == "<lambda>"
-
-
-def _name(what: Any) -> str:
+def _name(what: Any, method: str, remedy: str = 'label="…"') -> str:
     name = what if isinstance(what, str) else name_of(what)
     if not name.isidentifier():
-        raise ConfigError(f'{what!r} has no name; give it one: name="…" or label="…"')
+        raise ConfigError(f"job.{method}(…): {described(what)} has no name; give it one: {remedy}")
     return name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import math
 import os
@@ -21,9 +22,20 @@ _MOST_SHOWN = 60
 
 def refused(call: str, argument: str, allowed: str, value: Any) -> ConfigError:
     """Error about an argument: the allowed values, and the given one. `call`: as in the program."""
+    return ConfigError(f"{call}: {argument} takes {allowed}, not {described(value)}")
+
+
+def described(value: Any) -> str:
+    """A value in a message."""
     text = repr(value)
+    if inspect.isclass(value) or text.startswith("<function "):
+        name = getattr(value, "__name__", "")
+        kind = "class" if inspect.isclass(value) else "function"
+        return "a lambda" if name == "<lambda>" else f"the {kind} {name}"
+    if re.fullmatch(r"<[^ ]+ object at 0x\w+>", text):
+        return f"an object of the class {type(value).__name__}"
     shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-    return ConfigError(f"{call}: {argument} takes {allowed}, not {shown} ({type(value).__name__})")
+    return f"{shown} ({type(value).__name__})"
 
 
 def check_text(call: str, argument: str, value: Any) -> str:

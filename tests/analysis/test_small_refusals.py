@@ -204,3 +204,36 @@ def test_a_program_taken_by_a_command_has_the_annotations_that_it_has_by_itself(
     )
     ended = command("check", "analysis.py", cwd=tmp_path)
     assert ended.code == 0, ended.err
+
+
+class _Cut(forkrun.Filter):
+    def filter(self, events: Any) -> Any:
+        return events["MET_pt"] > 1
+
+
+class _Plain:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda job: job.add(_Cut), '"cpp:CLASS", not the class _Cut; write job.filter(_Cut)'),
+        (lambda job: job.add(lambda events: 1), "not a lambda; job.filter, job.producer and job."),
+        (lambda job: job.add("MET_pt > 1"), "not 'MET_pt > 1' (str); job.filter, job.producer"),
+        (lambda job: job.analyzer(_Cut), "not the class _Cut; write job.filter(_Cut)"),
+        (lambda job: job.filter(_Cut()), "not an object of the class _Cut; give the class, and"),
+        (lambda job: job.hist(_Plain, (9, 0, 1)), "a function, not the class _Plain"),
+        (lambda job: job.filter(None), "forkrun.Filter, not None"),
+        (lambda job: job.filter(" "), "forkrun.Filter, not ' ' (str)"),
+        (lambda job: job.define(None, "MET_pt"), "name takes a text, not None"),
+        (lambda job: job.define(_Plain()), "not an object of the class _Plain"),
+        (lambda job: job.define(lambda events: 1), 'no name; give it one: job.define("NAME", …)'),
+        (lambda job: job.producer(lambda events: 1), 'no name; give it one: label="…"'),
+        (lambda job: job.analyzer("MET_pt"), "forkrun.Analyzer, not 'MET_pt' (str)"),
+    ],
+)  # fmt: skip
+def test_what_is_no_step_is_refused_with_what_it_is(build: Any, message: str) -> None:
+    with pytest.raises(forkrun.ConfigError) as error:
+        build(forkrun.Job("events.root"))
+    assert message in str(error.value)
