@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from forkrun.base.arguments import (
 from forkrun.base.durable import published, refuse_remote
 from forkrun.base.input_files.same_files import find_repeated
 from forkrun.base.input_files.urls import register_given_urls, register_url
+from forkrun.base.quantities import plural
 from forkrun.errors import ConfigError, OutputError
 from forkrun.formats import format_of
-from forkrun.merge.fields import FileFields, align, said_of_fields
+from forkrun.formats.fields import FileFields, align
 
 Joined = tuple[dict[str, int], list[str], list[dict[str, Any]]]
 """Entries by tree, lines about baskets and about objects that were not merged, and changes of
@@ -27,6 +28,7 @@ fields: values for JSON."""
 Join = Callable[[Callable[[int], None] | None], Joined]
 """Joins the files; calls its argument with the number of inputs done."""
 _CALL = "merge_files(…)"
+_MOST_SHOWN = 4
 
 
 def merge_files(
@@ -89,7 +91,7 @@ def merge_files(
             options: dict[str, Any] = {}
             if fields != "strict":
                 options["fields"], found = align(files, fields, names, format)
-                lines += said_of_fields(found)
+                lines += _said_of_fields(found)
                 changes += [change._asdict() for change in found]
             entries = format_of(files[0]).merge(
                 files,
@@ -137,3 +139,30 @@ def _check(inputs: Sequence[str], output: Path, force: bool) -> None:
         raise OutputError(f"{output}: this is a folder or a device; name a file")
     if output.exists() and not force:
         raise OutputError(f"{output}: this file exists; replace it with --force")
+
+
+def _said_of_fields(changes: Sequence[FileFields]) -> Iterator[str]:
+    """Changes in words; files with the same changes together."""
+    filled: dict[tuple[str, str], list[FileFields]] = {}
+    for each in changes:
+        if each.filled:
+            filled.setdefault((each.table, _shown(each.filled)), []).append(each)
+    for (table, names), files in filled.items():
+        n_entries = plural(sum(each.n_entries for each in files), "entry")
+        yield (
+            f'"{table}": 0, false or empty in {n_entries} of'
+            f" {_shown([each.file for each in files])}, which lack them: {names}"
+        )
+    for table in dict.fromkeys(each.table for each in changes):
+        own = [each for each in changes if each.table == table]
+        widened = {n: kind for each in own for n, kind in each.widened.items()}
+        left_out = dict.fromkeys(name for each in own for name in each.left_out)
+        if widened:
+            yield f'"{table}": widened: {_shown([f"{n} to {k}" for n, k in widened.items()])}'
+        if left_out:
+            yield f'"{table}": left out, as not all files have them alike: {_shown(list(left_out))}'
+
+
+def _shown(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_SHOWN
+    return ", ".join(names[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")

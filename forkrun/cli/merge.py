@@ -15,7 +15,7 @@ from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json
 from forkrun.errors import ConfigError, VerificationError
 
 if TYPE_CHECKING:  # longer to load than files to merge
-    from forkrun.merge.fields import FileFields
+    from forkrun.formats.fields import FileFields
     from forkrun.rundir.directory import RunDirectory
     from forkrun.rundir.lock import RunLock
 

@@ -164,20 +164,11 @@ class Format:
         output: str,
         exclude: Sequence[str],
         keep_first: bool,
-        identities: Sequence[Identity],
-        common_branches: bool,
-    ) -> object:
-        """Adds the inputs' other objects to an output. Raises InputError."""
-
-    def check_carried(
-        self,
-        inputs: Sequence[str],
-        scratch: str,
-        exclude: Sequence[str],
-        keep_first: bool,
-        common_branches: bool,
+        identities: Sequence[Identity] = (),
+        common_branches: bool = False,
+        is_new: bool = False,
     ) -> None:
-        """Tries `carry` with a temporary file. Raises InputError."""
+        """Adds the inputs' other objects to an output, which may be new. Raises InputError."""
 
     def origins(self, path: str) -> Mapping[str, Sequence[tuple[Any, ...]]] | None:
         """By table, identity of the input files of consecutive rows, and their number; None if the

@@ -109,11 +109,13 @@ class LcioFormat(Format):
         output: str,
         exclude: Sequence[str],
         keep_first: bool,
-        identities: Sequence[Identity],
-        common_branches: bool,
+        identities: Sequence[Identity] = (),
+        common_branches: bool = False,
+        is_new: bool = False,
     ) -> None:
         """Adds headers of runs, including runs without events in the output."""
-        _core.carry_lcio(inputs, output, [n_bytes for _, n_bytes, _ in identities])
+        if not is_new:  # a new file has no events, with which they would go
+            _core.carry_lcio(inputs, output, [n_bytes for _, n_bytes, _ in identities])
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         found = _core.OpenLcio(path).index(events_per_lumi(ids))

@@ -12,6 +12,7 @@ from forkrun.formats.events import (
     COMPRESSION,
     NO_IDS,
     EventSource,
+    Identity,
     Ids,
     OutputToMake,
 )
@@ -45,10 +46,23 @@ class TTreeFormat(Format):
 
     read = staticmethod(_core.read_columns)
     opened = staticmethod(_core.OpenTree)
-    carry = staticmethod(_core.carry_objects)
-    check_carried = staticmethod(_core.check_carried)
     origins = staticmethod(_core.read_origins)
     add_text = staticmethod(_core.add_text)
+
+    def carry(
+        self,
+        inputs: Sequence[str],
+        output: str,
+        exclude: Sequence[str],
+        keep_first: bool,
+        identities: Sequence[Identity] = (),
+        common_branches: bool = False,
+        is_new: bool = False,
+    ) -> None:
+        from forkrun.formats.fields import align
+
+        fields, _ = align(inputs, "alike", None, "ttree", exclude) if common_branches else ({}, [])
+        _core.carry_objects(inputs, output, exclude, keep_first, identities, fields, is_new)
 
     def described(self, path: str, tree: str) -> list[Described]:
         index = self.index(path, tree)

@@ -14,7 +14,7 @@ import uproot
 
 from forkrun import merge_files
 from forkrun.errors import ConfigError, InputError
-from forkrun.merge.fields import FileFields, wider_type
+from forkrun.formats.fields import FileFields, wider_type
 from tests.server.root_program import call_root
 from tests.support.jobs import forkrun
 from tests.support.opened_by_root import open_with_root

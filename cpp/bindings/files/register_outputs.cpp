@@ -9,7 +9,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <forkrun/formats/merge/carry_objects.hpp>
+#include <forkrun/formats/merge/add_text.hpp>
 #include <forkrun/formats/merge/file_merger.hpp>
 #include <forkrun/formats/output/make_outputs.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
@@ -30,6 +30,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 using WrittenField = std::tuple<std::string, std::string, std::string>;
+using FieldsByTable = std::map<std::string, std::pair<Strings, std::vector<WrittenField>>>;
 
 root_io::IfTheyDiffer if_they_differ(bool keep_first) {
   return keep_first ? root_io::IfTheyDiffer::keep_first : root_io::IfTheyDiffer::error;
@@ -43,13 +44,24 @@ OutputFormat format_of(const std::string& text) {
   return named<OutputFormat>({"ttree", "rntuple"}, "format", text);
 }
 
+std::map<std::string, root_io::AlignedFields> aligned(const FieldsByTable& fields) {
+  std::map<std::string, root_io::AlignedFields> by_table;
+  for (const auto& [table, of_table] : fields) {
+    auto& [kept, written] = by_table[table];
+    kept = of_table.first;
+    for (const auto& [name, type, counter] : of_table.second) {
+      written.push_back({name, ColumnType::parse(type), counter});
+    }
+  }
+  return by_table;
+}
+
 py::typing::Dict<py::str, std::int64_t> merge_trees(
     const Strings& inputs, const std::string& output, const std::optional<Strings>& trees,
     const std::optional<std::string>& compression, const std::function<void(std::size_t)>& progress,
     bool keep_first, bool verify, const std::function<void(std::string)>& note,
     const std::string& recluster, const std::function<void()>& on_written,
-    const std::optional<std::string>& format, bool needs_checksums,
-    const std::map<std::string, std::pair<Strings, std::vector<WrittenField>>>& fields) {
+    const std::optional<std::string>& format, bool needs_checksums, const FieldsByTable& fields) {
   using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
   request.if_they_differ = if_they_differ(keep_first);
@@ -58,13 +70,7 @@ py::typing::Dict<py::str, std::int64_t> merge_trees(
   request.recluster = recluster_of(recluster);
   request.on_written = on_written;
   request.needs_checksums = needs_checksums;
-  for (const auto& [table, aligned] : fields) {
-    auto& [kept, written] = request.fields[table];
-    kept = aligned.first;
-    for (const auto& [name, type, counter] : aligned.second) {
-      written.push_back({name, ColumnType::parse(type), counter});
-    }
-  }
+  request.fields = aligned(fields);
   if (format) {
     request.format = format_of(*format);
   }
@@ -99,32 +105,18 @@ std::vector<root_io::ClusterBegin> cluster_begins(const root_io::OutputToMake& o
   return root_io::cluster_begins(output, format_of(format), source.config());
 }
 
-root_io::BranchesThatDiffer branches_that_differ(bool common_branches) {
-  return common_branches ? root_io::BranchesThatDiffer::leave_out
-                         : root_io::BranchesThatDiffer::error;
-}
-
-void check_carried(const Strings& inputs, const std::string& scratch, const Strings& exclude,
-                   bool keep_first, bool common_branches) {
-  root_io::check_carried(inputs, scratch, {exclude.begin(), exclude.end()},
-                         if_they_differ(keep_first), branches_that_differ(common_branches));
-}
-
-py::typing::List<py::str> carry_objects(const Strings& inputs, const std::string& output,
-                                        const py::iterable& exclude, bool keep_first,
-                                        const std::vector<root_io::FileIdentity>& identities,
-                                        bool common_branches) {
-  std::set<std::string> names;
-  for (const auto name : exclude) {
-    names.insert(name.cast<std::string>());
-  }
-  Strings carried;
-  {
-    const py::gil_scoped_release release;
-    carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first),
-                                     branches_that_differ(common_branches), identities);
-  }
-  return texts(carried);
+void carry_objects(const Strings& inputs, const std::string& output, const Strings& exclude,
+                   bool keep_first, const std::vector<root_io::FileIdentity>& identities,
+                   const FieldsByTable& fields, bool is_new) {
+  root_io::MergeRequest request{inputs, output, {}, {}, {}};
+  request.if_they_differ = if_they_differ(keep_first);
+  request.format = OutputFormat::tree;
+  request.fields = aligned(fields);
+  request.exclude = {exclude.begin(), exclude.end()};
+  request.adds = !is_new;
+  request.records_origins = true;
+  request.identities = identities;
+  root_io::merge_files(request);
 }
 
 using root_io::TreeWriter;
@@ -178,8 +170,7 @@ void register_outputs(py::module_& module) {
       py::arg("progress") = py::none(), py::arg("keep_first") = false, py::arg("verify") = false,
       py::arg("note") = py::none(), py::arg("recluster") = "auto",
       py::arg("on_written") = py::none(), py::arg("format") = py::none(),
-      py::arg("needs_checksums") = true,
-      py::arg("fields") = std::map<std::string, std::pair<Strings, std::vector<WrittenField>>>{},
+      py::arg("needs_checksums") = true, py::arg("fields") = FieldsByTable{},
       R"(Joins trees and RNTuples (all when None; as `format`: "ttree" or "rntuple", None: each as in
 the first file with it) of `inputs` in the given order into the new file `output` by
 copying baskets, or by rewriting their entries in larger ones: `recluster`: "auto" (of files
@@ -253,16 +244,11 @@ Raises InputError, OutputError.)");
   module.def(
       "carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"), py::arg("exclude"),
       py::arg("keep_first") = false, py::arg("identities") = std::vector<root_io::FileIdentity>{},
-      py::arg("common_branches") = false,
-      R"(Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`,
-joined as in `merge_trees`. `identities`: of the inputs as they were indexed; `common_branches`:
-branches that not all trees of a name have are left out. Returns the names. Raises InputError,
-OutputError.)");
-  module.def("check_carried", &check_carried, py::arg("inputs"), py::arg("scratch"),
-             py::arg("exclude"), py::arg("keep_first"), py::arg("common_branches"),
-             py::call_guard<py::gil_scoped_release>(),
-             R"(Joins the objects of `carry_objects` into the new file `scratch`. Raises InputError,
-OutputError.)");
+      py::arg("fields") = FieldsByTable{}, py::arg("is_new") = false,
+      py::call_guard<py::gil_scoped_release>(),
+      R"(Adds to the existing file `output`, or to a new one if it `is_new`, everything of `inputs` but
+the objects named in `exclude`, joined as in `merge_trees`, RNTuples as trees. `identities`: of
+the inputs as they were indexed; `fields`: as in `merge_trees`. Raises InputError, OutputError.)");
   module.def(
       "rewritten_branches", &root_io::rewritten_branches, py::arg("path"), py::arg("tree"),
       py::call_guard<py::gil_scoped_release>(),

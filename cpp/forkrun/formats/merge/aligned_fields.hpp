@@ -10,12 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <forkrun/bytes/compression.hpp>
 #include <forkrun/formats/source/filled_column.hpp>
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
-#include <forkrun/formats/ttree/merge/basket_check.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 namespace forkrun::root_io {
@@ -36,6 +34,8 @@ class AlignedColumns {
   /// `table` outlives it. \throws InputError
   AlignedColumns(const AlignedFields& fields, const Table& table);
 
+  /// Uncompressed bytes of what is read.
+  [[nodiscard]] double bytes_per_event() const;
   /// Values of all these entries; valid until the next call. \throws InputError
   [[nodiscard]] std::vector<NewValues> read(std::span<const EntryRange> entries,
                                             std::size_t n_threads);
@@ -50,6 +50,7 @@ class AlignedColumns {
     void read(const EntryRange& entries, Column& into);
   };
 
+  const Table& table_;
   std::vector<Written> written_;
   std::vector<std::vector<Column>> columns_;  ///< by range
 };
@@ -76,17 +77,5 @@ class MergeSink final : public ClusterSink {
   OutputTable& table_;
   ValuesOf values_of_;
 };
-
-/// A tree of a file and where to write it.
-struct AlignedTree {
-  std::string file;
-  std::string tree;  ///< with a cycle where not the newest is wanted
-  std::string path;  ///< in the new file
-};
-
-/// Writes a tree with these fields to the file `to`, which is made unless `is_there`: kept branches
-/// are copied as outputs copy them. \throws InputError, OutputError, VerificationFailed
-void write_aligned(const AlignedTree& from, const AlignedFields& fields, const std::string& to,
-                   bool is_there, Compression compression, BasketCheck::Depth check);
 
 }  // namespace forkrun::root_io

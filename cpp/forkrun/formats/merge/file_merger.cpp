@@ -8,9 +8,8 @@
 #include <system_error>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/merge/joined_ntuples.hpp>
+#include <forkrun/formats/merge/joined_tables.hpp>
 #include <forkrun/formats/merge/merger.hpp>
-#include <forkrun/formats/merge/ntuples_as_trees.hpp>
 #include <forkrun/formats/merge/origins.hpp>
 #include <forkrun/formats/root_file/key_path.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
@@ -44,44 +43,44 @@ bool asks_for_cycles(const MergeRequest& request) {
 /// RNTuples of the output are in it first, then all else.
 class FileMerge {
  public:
-  explicit FileMerge(const MergeRequest& request) : request_{request}, ntuples_{request} {}
+  explicit FileMerge(const MergeRequest& request) : request_{request}, tables_{request} {}
 
   std::map<std::string, std::int64_t> run() {
+    if (request_.adds && has_nothing()) {
+      return {};
+    }
     try {
-      return naming_inputs(request_.inputs, request_.output, [&] { return joined(); });
+      const auto compression = request_.compression.value_or(first_compression());
+      write_ntuples(compression);
+      auto entries = add_without_root(compression);
+      return entries ? std::move(*entries) : add_with_root(compression);
     } catch (...) {
-      std::error_code ignored;
-      std::filesystem::remove(request_.output, ignored);
+      if (!request_.adds) {
+        std::error_code ignored;
+        std::filesystem::remove(request_.output, ignored);
+      }
       throw;
     }
   }
 
  private:
-  std::map<std::string, std::int64_t> joined() {
-    const auto compression = request_.compression.value_or(first_compression());
-    write_ntuples(compression);
-    auto entries = add_without_root(compression);
-    return entries ? std::move(*entries) : add_with_root(compression);
-  }
   Compression first_compression() const { return TreeFile{request_.inputs.front()}.compression(); }
-  [[nodiscard]] std::optional<std::string> wanted(const std::string& path) const {
-    return ntuples_.paths().contains(path) ? std::nullopt : asked_for(request_, path);
-  }
-  /// The same of what is taken from an input, or from its file of aligned trees.
-  [[nodiscard]] std::optional<std::string> taken(const std::string& path) const {
-    const bool is_aligned = request_.fields.contains(path);
-    return is_aligned && adds_aligned_ ? std::optional{path}
-           : is_aligned                ? std::nullopt
-                                       : wanted(path);
+  [[nodiscard]] bool has_ntuples() const { return tables_.has(OutputFormat::ntuple); }
+  [[nodiscard]] bool has_nothing() const {
+    return !tables_.has_others() && tables_.paths().empty() &&
+           std::ranges::all_of(request_.inputs, [](const auto& input) {
+             return TreeFile{input}.names_of_trees(Ntuples::passed_over).has_value();
+           });
   }
 
   void write_ntuples(Compression compression) {
-    if (ntuples_.paths().empty()) {
+    if (!has_ntuples()) {
       return;
     }
     PlainFile file{request_.output, compression};
     try {
-      ntuples_.write(file, compression, origins_, [&](std::size_t n) { note_step(n); });
+      tables_.write(OutputFormat::ntuple, file, compression, origins_,
+                    [&](std::size_t n) { note_step(n); });
     } catch (...) {
       file.abandon();
       throw;
@@ -92,92 +91,61 @@ class FileMerge {
   /// None if ROOT is needed: the file is as it was then.
   std::optional<std::map<std::string, std::int64_t>> add_without_root(Compression compression) {
     const TreeFile first{request_.inputs.front()};
-    if (asks_for_cycles(request_) || !first.names_of_trees(Ntuples::passed_over)) {
+    if (asks_for_cycles(request_) || !first.names_of_trees(Ntuples::passed_over) ||
+        tables_.needs_root()) {
       return {};
     }
-    const auto output = ntuples_.paths().empty()
-                            ? std::make_unique<PlainFile>(request_.output, compression)
-                            : reopen_with_trees(request_.output);
+    const bool is_there = request_.adds || has_ntuples();
+    const auto output = is_there ? reopen_with_trees(request_.output)
+                                 : std::make_unique<PlainFile>(request_.output, compression);
     if (!output) {
       return {};
     }
     auto entries = add_all(*output, compression);
     if (!entries) {
-      ntuples_.paths().empty() ? output->abandon() : output->restore();
+      is_there ? output->restore() : output->abandon();
     }
     return entries;
   }
 
   std::map<std::string, std::int64_t> add_with_root(Compression compression) {
+    const bool is_there = request_.adds || has_ntuples();
     OutputFile output{request_.output, compression,
-                      ntuples_.paths().empty() ? OutputMode::create : OutputMode::update};
+                      is_there ? OutputMode::update : OutputMode::create};
     return add_all(output, compression).value();
   }
 
   /// None if ROOT is needed, and the output is not written with it.
   std::optional<std::map<std::string, std::int64_t>> add_all(RecordFile& output,
                                                              Compression compression) {
+    auto origins = origins_;
     Merger merger{output,
-                  {treatment_of(request_, compression),
-                   request_.check,
-                   request_.if_they_differ,
-                   {},
+                  {treatment_of(request_, compression), request_.check, request_.if_they_differ,
                    request_.trees.has_value(),
                    request_.note ? UnknownReferences::leave_out : UnknownReferences::error},
-                  [&](const std::string& path) { return taken(path); },
-                  origins_};
+                  [&](const std::string& path) {
+                    return tables_.paths().contains(path) ? std::nullopt
+                                                          : asked_for(request_, path);
+                  },
+                  origins};
     for (std::size_t number = 0; number < request_.inputs.size(); ++number) {
-      if (!add_to(merger, number, compression)) {
+      auto file = std::make_unique<TreeFile>(request_.inputs[number]);
+      if (!request_.identities.empty()) {
+        file->check_identity(request_.identities.at(number));
+      }
+      if (!merger.add(*file)) {
         return {};
       }
+      note_step(tables_.n_steps() + number + 1);
+      keep_first(std::move(file));
     }
+    tables_.write(OutputFormat::tree, output, compression, origins,
+                  [&](std::size_t n) { note_step(n); });
     auto entries = merger.finish();
     output.close();
     return finished(merger, std::move(entries));
   }
 
-  /// A file, what RNTuples it has that are to be trees, and its trees with aligned fields.
-  bool add_to(Merger& merger, std::size_t number, Compression compression) {
-    auto file = std::make_unique<TreeFile>(request_.inputs[number]);
-    bool is_added = merger.add(*file);
-    auto ntuples = std::make_unique<NtuplesAsTrees>(
-        *file, [&](const auto& path) { return wanted(path).has_value(); },
-        path_of_trees(request_.output, number), NtuplesAsTrees::OriginsOf::carried);
-    if (is_added && !ntuples->names().empty()) {
-      auto trees = std::make_unique<TreeFile>(ntuples->path());
-      is_added = merger.add(*trees);
-      keep_first(std::move(trees));
-    }
-    is_added = is_added && add_aligned(merger, *file, *ntuples, number, compression);
-    constexpr std::size_t most_empty = 4;
-    if (ntuples->has_empty() && empty_.size() < most_empty) {
-      empty_.push_back(std::move(ntuples));
-    }
-    if (is_added) {
-      note_step(ntuples_.n_steps() + number + 1);
-    }
-    keep_first(std::move(file));
-    return is_added;
-  }
-  bool add_aligned(Merger& merger, TreeFile& file, const NtuplesAsTrees& ntuples,
-                   std::size_t number, Compression compression) {
-    const AlignedTrees aligned{file,
-                               ntuples,
-                               request_.fields,
-                               [&](const std::string& path) { return wanted(path); },
-                               path_of_trees(request_.output, number, MadeOf::fields),
-                               compression,
-                               request_.check};
-    if (!aligned.path()) {
-      return true;
-    }
-    auto trees = std::make_unique<TreeFile>(*aligned.path());
-    adds_aligned_ = true;
-    const bool is_added = merger.add(*trees);
-    adds_aligned_ = false;
-    keep_first(std::move(trees));
-    return is_added;
-  }
   /// Merged trees of ROOT take their structure from the first file with them.
   void keep_first(std::unique_ptr<TreeFile> file) {
     constexpr std::size_t n_most = 2;
@@ -188,41 +156,40 @@ class FileMerge {
 
   std::map<std::string, std::int64_t> finished(const Merger& merger,
                                                std::map<std::string, std::int64_t> entries) {
-    entries.insert(ntuples_.entries().begin(), ntuples_.entries().end());
+    entries.insert(tables_.entries().begin(), tables_.entries().end());
     check_all_found(request_, entries);
     if (request_.on_written) {
       request_.on_written();
     }
-    ntuples_.check(request_.output);
+    tables_.check();
     merger.check(request_.output);
     if (request_.note) {
-      std::ranges::for_each(ntuples_.notes(), request_.note);
-      for (const auto& note : merger.notes()) {
-        request_.note(with_inputs(note, request_.inputs, request_.output));
-      }
+      std::ranges::for_each(tables_.notes(), request_.note);
+      std::ranges::for_each(merger.notes(), request_.note);
     }
     return entries;
   }
 
-  /// Progress: steps of the RNTuples in each file, and of all files.
+  /// Progress: steps of the tables in each file, and of all files.
   void note_step(std::size_t n) const {
     if (request_.progress) {
       const auto n_files = request_.inputs.size();
-      request_.progress(n * n_files / (ntuples_.n_steps() + n_files));
+      request_.progress(n * n_files / (tables_.n_steps() + n_files));
     }
   }
 
   const MergeRequest& request_;
-  JoinedNtuples ntuples_;
-  Origins origins_{false};
-  bool adds_aligned_ = false;
-  std::vector<std::unique_ptr<NtuplesAsTrees>> empty_;  ///< the first ones, until the end
+  JoinedTables tables_;
+  Origins origins_{request_.records_origins};
   std::vector<std::unique_ptr<TreeFile>> first_;
 };
 
 }  // namespace
 
 std::optional<std::string> asked_for(const MergeRequest& request, const std::string& path) {
+  if (request.exclude.contains(path)) {
+    return {};
+  }
   if (!request.trees || std::ranges::count(*request.trees, path) > 0) {
     return path;
   }
@@ -231,6 +198,9 @@ std::optional<std::string> asked_for(const MergeRequest& request, const std::str
 }
 
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
+  if (request.inputs.empty() && request.adds) {
+    return {};
+  }
   if (request.inputs.empty()) {
     throw InputError("no files to merge");
   }

@@ -35,7 +35,12 @@ struct MergeRequest {
   std::optional<OutputFormat> format{};
   /// By path of a table, where not all of its files need have the same fields.
   std::map<std::string, AlignedFields> fields{};
-  bool needs_checksums{true};  ///< pages of RNTuples without one are an error
+  bool needs_checksums{true};       ///< pages of RNTuples without one are an error
+  std::set<std::string> exclude{};  ///< paths of objects that are not merged
+  /// The output exists: what is merged is added to it.
+  bool adds{};
+  bool records_origins{};  ///< the output will say where the rows of all trees come from
+  std::vector<FileIdentity> identities{};  ///< of the inputs as they were indexed; none: any
 };
 
 /// Name of the wanted tree of a path: the newest, or that of a cycle; none: nothing is wanted.
@@ -45,7 +50,7 @@ struct MergeRequest {
 /// Joins files, in the given order, into a new one: trees by copying or joining baskets, RNTuples
 /// by copying or joining pages; objects as ObjectMerger does. With `trees`, these trees alone.
 /// Gives the entries by tree. Samples of what is written are compared with the inputs.
-/// \throws InputError, OutputError, VerificationFailed; the output is then removed.
+/// \throws InputError, OutputError, VerificationFailed; a new output is then removed.
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);
 
 }  // namespace forkrun::root_io

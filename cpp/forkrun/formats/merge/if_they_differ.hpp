@@ -11,7 +11,4 @@ enum class IfTheyDiffer { error, keep_first };
 /// library here knows.
 enum class UnknownReferences : std::uint8_t { error, leave_out };
 
-/// Treatment of branches that not all trees of a name have.
-enum class BranchesThatDiffer : std::uint8_t { error, leave_out };
-
 }  // namespace forkrun::root_io

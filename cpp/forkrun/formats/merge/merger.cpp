@@ -37,11 +37,11 @@ bool belongs_to_file(const TKey& key, const std::string& path) {
 
 }  // namespace
 
-Merger::Merger(RecordFile& output, MergeSettings settings, WantedTrees wanted, Origins origins)
+Merger::Merger(RecordFile& output, MergeSettings settings, WantedTrees wanted, Origins& origins)
     : output_{output},
       settings_{std::move(settings)},
       wanted_{std::move(wanted)},
-      origins_{std::move(origins)} {
+      origins_{origins} {
   if (output_.root != nullptr) {
     objects_.emplace(*output_.root, settings_.treatment.compression, settings_.if_they_differ,
                      settings_.unknown);
@@ -110,10 +110,8 @@ TreeMerger& Merger::merger_of(const TreePlace& place) {
   if (known != trees_.end()) {
     return **known;
   }
-  const auto only = settings_.only_branches.find(path);
-  return *trees_.emplace_back(std::make_unique<TreeMerger>(
-      output_, place, settings_.treatment, settings_.check,
-      only == settings_.only_branches.end() ? std::nullopt : std::optional{only->second}));
+  return *trees_.emplace_back(
+      std::make_unique<TreeMerger>(output_, place, settings_.treatment, settings_.check));
 }
 
 bool Merger::add_tree(TreeFile& file, const TKey* key, const TreePlace& place) {
@@ -186,14 +184,6 @@ void Merger::check(const std::string& path) const {
   for (const auto& tree : trees_) {
     tree->check(path);
   }
-}
-
-std::vector<std::string> Merger::names() const {
-  std::vector<std::string> names;
-  for (const auto& [path, kind] : kinds_) {
-    names.push_back(path);
-  }
-  return names;
 }
 
 }  // namespace forkrun::root_io

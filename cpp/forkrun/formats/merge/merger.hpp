@@ -30,8 +30,6 @@ struct MergeSettings {
   BasketTreatment treatment{};
   BasketCheck::Depth check = BasketCheck::Depth::headers;
   IfTheyDiffer if_they_differ = IfTheyDiffer::error;
-  /// By path of a tree, the top-level branches that are merged, where not all are.
-  std::map<std::string, std::vector<std::string>> only_branches{};
   bool only_trees = false;
   UnknownReferences unknown = UnknownReferences::error;
 };
@@ -41,7 +39,8 @@ struct MergeSettings {
 /// of objects.
 class Merger {
  public:
-  Merger(RecordFile& output, MergeSettings settings, WantedTrees wanted, Origins origins);
+  /// `origins`: may follow rows of other tables as well.
+  Merger(RecordFile& output, MergeSettings settings, WantedTrees wanted, Origins& origins);
 
   /// False if ROOT is needed for anything in it, were it only to say what is wrong, and the output
   /// is not written with it: then it is of no use. \throws InputError, OutputError
@@ -53,8 +52,6 @@ class Merger {
   [[nodiscard]] std::vector<std::string> notes() const;
   /// Compares the complete file with samples of the inputs. \throws VerificationFailed
   void check(const std::string& path) const;
-  /// Names of all objects, sorted.
-  [[nodiscard]] std::vector<std::string> names() const;
 
  private:
   bool add_plain_trees(TreeFile& file);
@@ -74,7 +71,7 @@ class Merger {
   MergedFile output_;
   MergeSettings settings_;
   WantedTrees wanted_;
-  Origins origins_;
+  Origins& origins_;
   std::vector<std::unique_ptr<TreeMerger>> trees_;  ///< in the order in which they came
   std::optional<ObjectMerger> objects_;             ///< with ROOT
   std::map<std::string, Kind> kinds_;               ///< by path, of objects

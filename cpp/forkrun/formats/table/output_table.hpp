@@ -22,9 +22,9 @@ enum class OutputFormat { tree, ntuple };
 
 /// Content of an output's table.
 struct OutputContent {
-  std::vector<std::string> branches;        ///< of the input; their counters are kept with them
-  std::vector<std::string> members{};       ///< columns within these branches, for RNTuples
-  std::vector<ColumnDescription> products;  ///< new columns
+  std::vector<std::string> branches{};        ///< of the input; their counters are kept with them
+  std::vector<std::string> members{};         ///< columns within these branches, for RNTuples
+  std::vector<ColumnDescription> products{};  ///< new columns
   /// Counters of new lists, where they are not those of their prefix.
   std::map<std::string, std::string> counters{};
   Compression compression;

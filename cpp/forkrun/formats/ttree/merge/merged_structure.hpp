@@ -1,10 +1,6 @@
 #pragma once
 
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
@@ -20,24 +16,14 @@ namespace forkrun::root_io {
 /// Name and form of each branch, for comparison with those of other files.
 [[nodiscard]] std::vector<std::string> described_branches(const BranchTree& branches);
 
-/// Top-level branches that the trees of a path have in all files which have it, with the same
-/// form, in the order of the first; one name stands for each branch that has it; paths where these
-/// are not all branches. Trees of these names are left out. \throws InputError
-[[nodiscard]] std::map<std::string, std::vector<std::string>> common_branches(
-    const std::vector<std::string>& inputs, const std::set<std::string>& exclude);
-
 /// Which branches of trees are merged: those of the first tree, in its order.
 class MergedStructure {
  public:
-  /// `only`: the top-level branches that are merged, all when none.
-  explicit MergedStructure(std::optional<std::vector<std::string>> only) : only_{std::move(only)} {}
-
   /// Notes those of the first tree. `file`: its path.
   void begin(TTree& first, const BranchTree& branches, const std::string& file);
   [[nodiscard]] const std::string& first_path() const { return first_path_; }
-  [[nodiscard]] bool has_all() const { return !only_; }
   /// Names of the top-level branches.
-  [[nodiscard]] const std::vector<std::string>& tops() const { return only_ ? *only_ : tops_; }
+  [[nodiscard]] const std::vector<std::string>& tops() const { return tops_; }
 
   /// In the order of the first tree, where this one has the same branches in another.
   [[nodiscard]] BranchTree branches_of(TTree& tree) const;
@@ -49,7 +35,6 @@ class MergedStructure {
  private:
   [[nodiscard]] bool is_reordered(TTree& tree) const;
 
-  std::optional<std::vector<std::string>> only_;
   std::string first_path_;
   std::vector<std::string> tops_;   ///< names of the top-level branches of the first tree
   std::vector<std::string> names_;  ///< of the merged ones, with their forms

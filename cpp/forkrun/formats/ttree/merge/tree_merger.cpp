@@ -95,13 +95,12 @@ class TreeMerger::EntrySink final : public ClusterSink {
 };
 
 TreeMerger::TreeMerger(const MergedFile& output, TreePlace place, const BasketTreatment& treatment,
-                       BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
+                       BasketCheck::Depth check)
     : output_{output},
       place_{std::move(place)},
       path_{place_.path()},
       treatment_{treatment},
       check_{check},
-      structure_{std::move(only)},
       reclustering_{treatment} {}
 
 TreeMerger::~TreeMerger() = default;

@@ -55,9 +55,8 @@ struct MergedFile {
 /// it reads the first one, then records tell where baskets are, which is most of the work.
 class TreeMerger {
  public:
-  /// `only`: the top-level branches that are merged, all when none.
   TreeMerger(const MergedFile& output, TreePlace place, const BasketTreatment& treatment,
-             BasketCheck::Depth check, std::optional<std::vector<std::string>> only = {});
+             BasketCheck::Depth check);
   ~TreeMerger();
   TreeMerger(const TreeMerger&) = delete;
   TreeMerger& operator=(const TreeMerger&) = delete;

@@ -108,11 +108,6 @@ void TreeMerger::start(TTree& tree, const TreeFile& file, const BranchTree& bran
   root_tree_ = &made->tree();
   tree_ = std::move(made);
   branches_ = all_branches(*root_tree_);
-  if (branches_.filled.size() != branches.filled.size()) {
-    throw InputError(where(file) +
-                     ": a branch that all files have needs a counter that is not the same in all "
-                     "of them; merge without this tree (in a job merge.carry = false)");
-  }
   index_.begin(tree);
   places_ = filled_places(*root_tree_);
   for (auto* branch : branches_.filled) {
@@ -195,8 +190,7 @@ std::vector<std::string> TreeMerger::notes() const {
 }
 
 void TreeMerger::note_structure(TreeFile& file, const TKey& key, const BranchTree& branches) {
-  if (treatment_.recompresses || !structure_.has_all() || !are_known(branches) ||
-      index_.is_wanted()) {
+  if (treatment_.recompresses || !are_known(branches) || index_.is_wanted()) {
     return;  // ROOT has to read all trees
   }
   auto record = record_of(file, key, path_);

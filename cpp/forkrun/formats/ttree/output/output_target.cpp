@@ -24,12 +24,15 @@ namespace forkrun::root_io {
 namespace {
 
 /// None if the tree of the output has something else than numbers.
-std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& content) {
+std::optional<TreeMembers> plain_members(KeptInput* input, const OutputContent& content) {
   if (std::ranges::any_of(content.products,
                           [](const auto& column) { return column.type.is_nested(); })) {
     return {};
   }
-  auto members = input.first_file().file().plain_members(input.first_file().input_tree().name());
+  if (input == nullptr) {
+    return TreeMembers{content.tree, content.tree};
+  }
+  auto members = input->first_file().file().plain_members(input->first_file().input_tree().name());
   return members ? std::optional{with_branches(std::move(*members), content.branches)}
                  : std::nullopt;
 }
@@ -37,21 +40,38 @@ std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& 
 }  // namespace
 
 OutputTarget::OutputTarget(const std::string& path, KeptInput& input, const OutputContent& content)
-    : input_{input} {
-  if (auto members = plain_members(input, content)) {
+    : input_{&input} {
+  if (auto members = plain_members(input_, content)) {
     auto file = content.goes_with_events ? reopen_with_trees(path)
                                          : std::make_unique<PlainFile>(path, content.compression);
     if (file) {
       add_plain_tree(*file, content, std::move(*members));
-      file_ = std::move(file);
+      own_file_ = std::move(file);
+      file_ = own_file_.get();
       return;
     }
   }
   const auto mode = content.goes_with_events ? OutputMode::update : OutputMode::create;
   auto file = std::make_unique<OutputFile>(path, content.compression, mode);
   root_file_ = file.get();
-  file_ = std::move(file);
+  own_file_ = std::move(file);
+  file_ = own_file_.get();
   add_root_tree(content);
+}
+
+OutputTarget::OutputTarget(RecordFile& file, KeptInput* input, const OutputContent& content)
+    : input_{input}, file_{&file}, root_file_{dynamic_cast<OutputFile*>(&file)} {
+  if (root_file_ == nullptr) {
+    add_plain_tree(dynamic_cast<PlainFile&>(file), content, plain_members(input, content).value());
+  } else if (input != nullptr) {
+    add_root_tree(content);
+  } else {
+    tree_ = new_tree(file, content.tree, content.tree, content.compression);
+  }
+}
+
+bool OutputTarget::needs_root(KeptInput* input, const OutputContent& content) {
+  return !plain_members(input, content);
 }
 
 OutputTarget::~OutputTarget() = default;
@@ -73,7 +93,7 @@ void OutputTarget::add_plain_tree(PlainFile& file, const OutputContent& content,
 }
 
 void OutputTarget::add_root_tree(const OutputContent& content) {
-  auto& first = input_.first_file();
+  auto& first = input_->first_file();
   auto tree = std::make_unique<RootTree>(*root_file_, root_file_->folder_of(content.tree),
                                          content.tree.substr(content.tree.rfind('/') + 1),
                                          first.tree(), content.branches);
@@ -112,13 +132,13 @@ void OutputTarget::add_filled(const BranchPlace& place, TBranch& branch, Compres
 
 void OutputTarget::open() {
   if (index_.is_wanted()) {
-    index_.open(input_.tree());
+    index_.open(input_->tree());
   }
   if (keeps_objects_) {
-    root_file_->describe_classes_of(input_.file());
+    root_file_->describe_classes_of(input_->file());
   }
   for (auto& [place, within, writers, branch] : filled_) {
-    branch.open(*branch_at(input_.tree(), place), input_.file().path());
+    branch.open(*branch_at(input_->tree(), place), input_->file().path());
   }
 }
 
@@ -136,7 +156,9 @@ void OutputTarget::finish(std::int64_t n_entries) {
     finish_root_tree(n_entries);
   }
   tree_->write(n_entries);
-  file_->close();
+  if (own_file_) {
+    own_file_->close();
+  }
 }
 
 void OutputTarget::abandon() noexcept {
@@ -157,7 +179,7 @@ void OutputTarget::finish_root_tree(std::int64_t n_entries) {
       }
     }
   }
-  if (input_.config().files.size() > 1 || n_entries != input_.first_file().tree().GetEntries()) {
+  if (input_->config().files.size() > 1 || n_entries != input_->first_file().tree().GetEntries()) {
     drop_friends(*root_tree_);
   }
   for (auto* holder : holders_) {

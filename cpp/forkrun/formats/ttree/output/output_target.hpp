@@ -37,6 +37,10 @@ class OutputTarget {
  public:
   /// \throws InputError, OutputError
   OutputTarget(const std::string& path, KeptInput& input, const OutputContent& content);
+  /// In a file of which it is a part, and which is not closed. `input`: null if nothing is kept.
+  OutputTarget(RecordFile& file, KeptInput* input, const OutputContent& content);
+  /// Whether ROOT has to write the tree.
+  [[nodiscard]] static bool needs_root(KeptInput* input, const OutputContent& content);
   ~OutputTarget();
   OutputTarget(const OutputTarget&) = delete;
   OutputTarget& operator=(const OutputTarget&) = delete;
@@ -64,8 +68,9 @@ class OutputTarget {
   void add_filled(const BranchPlace& place, TBranch& branch, Compression compression);
   void finish_root_tree(std::int64_t n_entries);
 
-  KeptInput& input_;
-  std::unique_ptr<RecordFile> file_;
+  KeptInput* input_;
+  std::unique_ptr<RecordFile> own_file_;
+  RecordFile* file_;
   std::unique_ptr<WrittenTree> tree_;
   std::vector<KeptTarget> kept_;
   bool keeps_objects_{};

@@ -44,16 +44,25 @@ MakeTable SharedInput::tables(const OutputContent& content, std::size_t n_thread
 
 OutputTree::OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
                        std::size_t n_threads)
-    : input_{input},
+    : input_{&input},
       content_{content},
       n_threads_{n_threads},
       target_{path, input, content},
       path_{path} {
-  keep_branches();
-  add_products();
+  add_branches();
 }
 
-void OutputTree::keep_branches() {
+OutputTree::OutputTree(RecordFile& file, const std::string& path, KeptInput* input,
+                       const OutputContent& content, std::size_t n_threads)
+    : input_{input},
+      content_{content},
+      n_threads_{n_threads},
+      target_{file, input, content},
+      path_{path} {
+  add_branches();
+}
+
+void OutputTree::add_branches() {
   std::vector<KeptBranch> branches;
   for (auto& [branch, compression, target] : target_.take_kept()) {
     places_.push_back({branch.top, branch.number});
@@ -61,10 +70,9 @@ void OutputTree::keep_branches() {
     kept_.emplace_back(std::move(target), content_.compression);
     keeps_baskets_ = keeps_baskets_ || stays_as_it_is(compression);
   }
-  input_.set_kept(std::move(branches), target_.keeps_objects());
-}
-
-void OutputTree::add_products() {
+  if (input_ != nullptr) {
+    input_->set_kept(std::move(branches), target_.keeps_objects());
+  }
   auto& tree = target_.tree();
   for (std::size_t i = 0; i < content_.products.size(); ++i) {
     const auto& column = content_.products[i];
@@ -83,14 +91,14 @@ bool OutputTree::stays_as_it_is(int compression) const {
   return !content_.recompresses || compression == content_.compression.settings();
 }
 
-double OutputTree::bytes_per_event() { return bytes_per_event(input_.first_with_events()); }
+double OutputTree::bytes_per_event() { return bytes_per_event(input_->first_with_events()); }
 
 double OutputTree::bytes_per_event(std::uint32_t file) {
   open(file);
-  const auto n_events = static_cast<double>(input_.n_entries());
+  const auto n_events = static_cast<double>(input_->n_entries());
   double n_bytes = 0;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    n_bytes += static_cast<double>(input_.branch(i).n_told_bytes);
+    n_bytes += static_cast<double>(input_->branch(i).n_told_bytes);
   }
   for (const auto& column : content_.products) {
     constexpr double values_guessed = 4;
@@ -106,30 +114,37 @@ double OutputTree::wanted_cluster_bytes() const {
 }
 
 void OutputTree::open(std::uint32_t file) {
-  input_.open(file);
-  if (generation_ != input_.generation()) {
-    generation_ = input_.generation();
+  input_->open(file);
+  if (generation_ != input_->generation()) {
+    generation_ = input_->generation();
     target_.open();
   }
 }
 
 void OutputTree::expect(std::span<const EntryRange> clusters) {
-  input_.open(clusters.front().file);
-  input_.expect(clusters);
+  if (input_ != nullptr) {
+    input_->open(clusters.front().file);
+    input_->expect(clusters);
+  }
 }
 
 void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewValues> values) {
+  if (input_ == nullptr) {
+    add_columns(values);
+    n_entries_ += n_events_of(entries);
+    return;
+  }
   open(entries.front().file);
-  if (input_.takes_turns()) {
+  if (input_->takes_turns()) {
     wait(entries);
   } else {
-    input_.note_read();
+    input_->note_read();
     std::vector<EntryRun> runs;
     for (const auto& range : entries) {
       runs.push_back({range.first, range.last});
     }
     in_parallel(kept_.size(), n_threads_,
-                [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
+                [&](std::size_t i) { kept_[i].copy(input_->reader(i), runs); });
   }
   target_.fill(entries);
   add_columns(values);
@@ -153,12 +168,12 @@ void OutputTree::copy_waiting() {
     std::ranges::sort(runs, {}, [](const auto& run) { return run.entries.first; });
     for (auto& [entries, number] : runs) {
       numbers.push_back(number);
-      entries = input_.numbered(entries);
+      entries = input_->numbered(entries);
     }
     n_threads = n_threads_for(runs, file);
     in_parallel(kept_.size(), n_threads, [&](std::size_t i) {
-      kept_[i].gather(input_.reader(i), runs);
-      input_.reader(i).forget();
+      kept_[i].gather(input_->reader(i), runs);
+      input_->reader(i).forget();
     });
   }
   if (waiting_.empty()) {
@@ -178,7 +193,7 @@ std::size_t OutputTree::n_threads_for(std::span<const NumberedRun> runs, std::ui
     return n + static_cast<double>(run.entries.last - run.entries.first);
   });
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    if (!std::ranges::all_of(ends, [&](auto at) { return input_.reader(i).has_unpacked(at); })) {
+    if (!std::ranges::all_of(ends, [&](auto at) { return input_->reader(i).has_unpacked(at); })) {
       return n_threads_;
     }
   }
@@ -196,19 +211,19 @@ double OutputTree::n_pending_bytes() {
 
 void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues> values) {
   open(entries.file);
-  input_.note_read();
+  input_->note_read();
   const EntryRun run{entries.first, entries.last};
   std::vector<std::size_t> whole;
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    const bool is_whole =
-        stays_as_it_is(input_.branch(i).compression) && !baskets_of(input_.reader(i), run).empty();
+    const bool is_whole = stays_as_it_is(input_->branch(i).compression) &&
+                          !baskets_of(input_->reader(i), run).empty();
     (is_whole ? whole : others).push_back(i);
   }
   copy_records(whole, run);
-  const auto numbered = input_.numbered(run);
+  const auto numbered = input_->numbered(run);
   in_parallel(others.size(), n_threads_, [&](std::size_t i) {
-    kept_[others[i]].copy(input_.reader(others[i]), {&numbered, 1});
+    kept_[others[i]].copy(input_->reader(others[i]), {&numbered, 1});
   });
   target_.fill({&entries, 1});
   add_columns(values);
@@ -218,18 +233,18 @@ void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues>
 void OutputTree::copy_records(std::span<const std::size_t> branches, const EntryRun& entries) {
   std::vector<BasketPlace> baskets;
   for (const auto branch : branches) {
-    for (const auto& stored : baskets_of(input_.reader(branch), entries)) {
+    for (const auto& stored : baskets_of(input_->reader(branch), entries)) {
       baskets.push_back({branch, stored.number, stored.seek, stored.n_bytes, stored.first_entry,
                          stored.n_entries});
     }
   }
   for (const auto& basket :
-       copy_baskets(input_.file(), input_.check(), std::move(baskets), target_.file(), chunk_)) {
+       copy_baskets(input_->file(), input_->check(), std::move(baskets), target_.file(), chunk_)) {
     kept_[basket.branch].enter(basket.header, basket.place,
                                n_entries_ + basket.first_entry - entries.first, basket.ends);
   }
   for (const auto branch : branches) {
-    kept_[branch].include_largest(input_.branch(branch).largest_counts);
+    kept_[branch].include_largest(input_->branch(branch).largest_counts);
   }
 }
 

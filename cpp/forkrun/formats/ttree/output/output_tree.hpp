@@ -24,6 +24,10 @@ class OutputTree final : public OutputTable {
   /// `path`: of its file. \throws InputError, OutputError
   OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
              std::size_t n_threads);
+  /// In a file at `path` of which it is a part, and which is not closed. `input`: null if nothing
+  /// is kept.
+  OutputTree(RecordFile& file, const std::string& path, KeptInput* input,
+             const OutputContent& content, std::size_t n_threads);
 
   [[nodiscard]] double bytes_per_event() override;
   [[nodiscard]] double bytes_per_event(std::uint32_t file) override;
@@ -47,8 +51,7 @@ class OutputTree final : public OutputTable {
     BranchWriter writer;
   };
 
-  void keep_branches();
-  void add_products();
+  void add_branches();
   [[nodiscard]] bool stays_as_it_is(int compression) const;
   void open(std::uint32_t file);
   void wait(std::span<const EntryRange> entries);
@@ -58,7 +61,7 @@ class OutputTree final : public OutputTable {
   void add_columns(std::span<const NewValues> values);
   [[nodiscard]] std::vector<BranchWriter*> writers();
 
-  KeptInput& input_;
+  KeptInput* input_;
   const OutputContent& content_;
   std::size_t n_threads_;
   bool keeps_baskets_{};

@@ -21,8 +21,8 @@ std::unique_ptr<RecordFile> open_file(const std::string& path, std::span<const N
                                     : open_for_additions(path, compression);
 }
 
-/// With the name of each list's counter. A column that has the name of a shared one is left out: it
-/// is made of the lists.
+}  // namespace
+
 std::vector<NewBranch> with_counters(std::vector<NewBranch> columns) {
   std::set<std::string> lists;
   std::set<std::string> taken;
@@ -50,8 +50,6 @@ std::vector<NewBranch> with_counters(std::vector<NewBranch> columns) {
   std::erase_if(columns, [&](const auto& column) { return shared.contains(column.name); });
   return columns;
 }
-
-}  // namespace
 
 TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
                        std::vector<NewBranch> columns, Compression compression,

@@ -14,6 +14,10 @@
 
 namespace forkrun::root_io {
 
+/// With the name of each list's counter. A column that has the name of a shared one is left out: it
+/// is made of the lists.
+[[nodiscard]] std::vector<NewBranch> with_counters(std::vector<NewBranch> columns);
+
 /// Writes columns to a new tree, a cluster at a time: without ROOT if no column is nested, and
 /// other trees of its file were written so.
 class TreeWriter {

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from forkrun import _core
-from forkrun.base.quantities import plural
 from forkrun.errors import InputError
 from forkrun.formats.column_types import ColumnType, flat_names
 from forkrun.formats.described import OTHER
-from forkrun.formats.ttree import TTREE
+from forkrun.formats.events import NO_IDS
 
 Form = tuple[str, str]
 """Type and counter of a field."""
@@ -20,7 +19,6 @@ Aligned = tuple[list[str], list[tuple[str, str, str]]]
 """Names of the fields that all files have alike; name, type and counter of those that are written
 by their values."""
 _RECORD_OF_ORIGINS = "forkrun_origins"
-_MOST_SHOWN = 4
 _COUNT = "uint32"
 """Type of the numbers of items in lists of RNTuples."""
 
@@ -49,7 +47,7 @@ class _Part:
 
     @cached_property
     def index(self) -> Mapping[str, Any]:
-        return TTREE.index(self.file, self.tree)
+        return _core.index_tree(self.file, self.tree, *NO_IDS)
 
     @cached_property
     def members(self) -> dict[str, Form]:
@@ -59,7 +57,12 @@ class _Part:
     @cached_property
     def named_twice(self) -> dict[str, Form]:
         """By name; those that are "Jet.pt" and "Jet_pt" under both."""
-        return {name: (kind, counter) for name, kind, counter in self.index["branches"]}
+        forms: dict[str, Form] = {}
+        for name, kind, counter in self.index["branches"]:
+            if name in forms:  # of several branches of a tree
+                kind = f"{OTHER}{forms[name][0].removeprefix(OTHER)} and {kind}"
+            forms[name] = kind, counter
+        return forms
 
     def fields(self, as_members: bool) -> dict[str, Form]:
         """The same once, as trees name them. `as_members`: single values in records, "HLT.Mu",
@@ -73,13 +76,18 @@ class _Part:
 
 
 def align(
-    inputs: Sequence[str], rule: str, trees: Sequence[str] | None, format: str | None
+    inputs: Sequence[str],
+    rule: str,
+    trees: Sequence[str] | None,
+    format: str | None,
+    exclude: Sequence[str] = (),
 ) -> tuple[dict[str, Aligned], list[FileFields]]:
     """Fields of each table whose files differ in them, by path, and the changes of each file.
-    `rule`: "union" or "common"; `trees`, `format`: as for the merge. Raises InputError."""
+    `rule`: "union", "common", or "alike": those that all files have alike; `trees`, `format`: as
+    for the merge; `exclude`: tables that are not merged. Raises InputError."""
     aligned: dict[str, Aligned] = {}
     changes: list[FileFields] = []
-    for path, parts in _tables(inputs, trees).items():
+    for path, parts in _tables(inputs, trees, {_RECORD_OF_ORIGINS, *exclude}).items():
         with_entries = [part for part in parts if part.n_entries]
         table = _Table(path, with_entries, rule, format or parts[0].format)
         if with_entries and not table.is_uniform:
@@ -88,13 +96,15 @@ def align(
     return aligned, changes
 
 
-def _tables(inputs: Sequence[str], trees: Sequence[str] | None) -> dict[str, list[_Part]]:
+def _tables(
+    inputs: Sequence[str], trees: Sequence[str] | None, exclude: Container[str]
+) -> dict[str, list[_Part]]:
     """Parts of each table that is merged."""
     asked = None if trees is None else {tree.partition(";")[0]: tree for tree in trees}
     tables: dict[str, list[_Part]] = {}
     for file in inputs:
         for path, format, n_entries in _core.stored_tables(file):
-            if path != _RECORD_OF_ORIGINS and (asked is None or path in asked):
+            if path not in exclude and (asked is None or path in asked):
                 tree = path if asked is None else asked[path]
                 tables.setdefault(path, []).append(_Part(file, tree, format, n_entries))
     return tables
@@ -161,7 +171,7 @@ class _Table:
         """Type that holds the values of all parts; "" if the field is left out. Raises
         InputError."""
         forms = self.forms[name]
-        if self.rule == "common" and len(forms) < len(self.parts):
+        if self.rule == "alike" or (self.rule == "common" and len(forms) < len(self.parts)):
             return ""
         kinds = list(dict.fromkeys(kind for kind, _ in forms))
         if found := wider_type(kinds, name in self.counters):
@@ -232,30 +242,3 @@ def wider_type(kinds: Sequence[str], counts: bool = False) -> str:
     if wide.kind == "f" and any(each.kind in "iu" and each.itemsize == 8 for each in dtypes):
         return ""
     return str(types[0]._replace(element=wide.name))
-
-
-def said_of_fields(changes: Sequence[FileFields]) -> Iterator[str]:
-    """Changes in words; files with the same changes together."""
-    filled: dict[tuple[str, str], list[FileFields]] = {}
-    for each in changes:
-        if each.filled:
-            filled.setdefault((each.table, _shown(each.filled)), []).append(each)
-    for (table, names), files in filled.items():
-        n_entries = plural(sum(each.n_entries for each in files), "entry")
-        yield (
-            f'"{table}": 0, false or empty in {n_entries} of'
-            f" {_shown([each.file for each in files])}, which lack them: {names}"
-        )
-    for table in dict.fromkeys(each.table for each in changes):
-        own = [each for each in changes if each.table == table]
-        widened = {n: kind for each in own for n, kind in each.widened.items()}
-        left_out = dict.fromkeys(name for each in own for name in each.left_out)
-        if widened:
-            yield f'"{table}": widened: {_shown([f"{n} to {k}" for n, k in widened.items()])}'
-        if left_out:
-            yield f'"{table}": left out, as not all files have them alike: {_shown(list(left_out))}'
-
-
-def _shown(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_SHOWN
-    return ", ".join(names[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
