@@ -172,9 +172,8 @@ def check_carried(request: dict[str, Any]) -> int:
     with tempfile.TemporaryDirectory(prefix="forkrun-carried-") as folder:
         scratch = os.path.join(folder, "carried.root")
         format_of(files[0]).carry(
-            files, scratch, request["exclude"], request["keep_first"],
-            common_branches=request["common_branches"], is_new=True,
-        )  # fmt: skip
+            files, scratch, request["exclude"], request["keep_first"], (),
+            request["common_branches"], is_new=True)  # fmt: skip
     return len(files)
 
 
