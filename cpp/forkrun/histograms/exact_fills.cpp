@@ -26,7 +26,7 @@ bool is_ordinary_power_of_two(double width) {
 
 using Doubles = double __attribute__((vector_size(32)));
 using Floats = float __attribute__((vector_size(16)));
-using Integers = std::int32_t __attribute__((vector_size(16)));
+using Int32s = std::int32_t __attribute__((vector_size(16)));
 
 /// Arithmetic of boost-histogram's regular axis, without branches; no compiler vectorises it by
 /// itself. Where the width is a power of two, a product with its inverse equals the quotient to the
@@ -47,7 +47,7 @@ template <bool DIVIDES, typename T>
     const Doubles below_end = z < 1 ? z * n_bins : n_bins + Doubles{};  // NaN: overflow
     const Doubles inside = z == 1 ? at_end + Doubles{} : below_end;
     const Doubles bin = z < 0 ? -1.0 + Doubles{} : inside;
-    const Integers found = __builtin_convertvector(bin, Integers) + offset;
+    const Int32s found = __builtin_convertvector(bin, Int32s) + offset;
     std::memcpy(bins + i, &found, sizeof(found));
   }
   for (; i < n; ++i) {

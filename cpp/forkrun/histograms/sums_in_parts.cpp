@@ -28,7 +28,7 @@ constexpr std::size_t numbers_of_cell = 4;
 constexpr int most_exponent = 400;
 
 using Doubles = double __attribute__((vector_size(32)));
-using Integers = long long __attribute__((vector_size(32), may_alias));
+using Int64s = long long __attribute__((vector_size(32), may_alias));
 
 /// Cuts weights, from `least` to below `end`, and their squares. A vector has the values of two
 /// entries: a weight, its square, the other weight, its square.
@@ -42,25 +42,25 @@ struct Cuts {
 };
 
 struct Parts {
-  Integers lower;
-  Integers upper;
+  Int64s lower;
+  Int64s upper;
 };
 [[gnu::always_inline]] inline Parts cut(const Doubles& values, const Cuts& cuts) {
   const Doubles upper = values + cuts.upper;
   const Doubles rest = values - (upper - cuts.upper);
   const Doubles lower = rest + cuts.lower;
-  return {reinterpret_cast<Integers>(lower) - reinterpret_cast<Integers>(cuts.lower),
-          reinterpret_cast<Integers>(upper) - reinterpret_cast<Integers>(cuts.upper)};
+  return {reinterpret_cast<Int64s>(lower) - reinterpret_cast<Int64s>(cuts.lower),
+          reinterpret_cast<Int64s>(upper) - reinterpret_cast<Int64s>(cuts.upper)};
 }
 
 /// \returns whether all fit; others are left out. `n_ahead`: cells to prefetch. \pre a multiple of
 /// 4 entries
 FORKRUN_VECTORISED
-bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, Integers* sums) {
-  const Integers no_sign = std::numeric_limits<long long>::max() + Integers{};
+bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, Int64s* sums) {
+  const Int64s no_sign = std::numeric_limits<long long>::max() + Int64s{};
   const std::uint32_t* const cells = fills.cells.data();
   const std::size_t n = fills.cells.size();
-  Integers all_fit = ~Integers{};
+  Int64s all_fit = ~Int64s{};
   for (std::size_t i = 0; i < n; i += 4) {
     if (i + prefetch_distance + 4 <= n_ahead) {
       for (std::size_t k = i + prefetch_distance; k < i + prefetch_distance + 4; ++k) {
@@ -69,10 +69,10 @@ bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, In
     }
     Doubles w;
     std::memcpy(&w, fills.weights + i, sizeof(w));
-    const auto magnitude = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & no_sign);
-    const Integers fits = (magnitude >= cuts.least) & (magnitude < cuts.end);
+    const auto magnitude = reinterpret_cast<Doubles>(reinterpret_cast<Int64s>(w) & no_sign);
+    const Int64s fits = (magnitude >= cuts.least) & (magnitude < cuts.end);
     all_fit &= fits | (w == 0);
-    w = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & fits);
+    w = reinterpret_cast<Doubles>(reinterpret_cast<Int64s>(w) & fits);
     const Doubles w2 = w * w;
     const Parts even = cut(__builtin_shufflevector(w, w2, 0, 4, 2, 6), cuts);
     const Parts odd = cut(__builtin_shufflevector(w, w2, 1, 5, 3, 7), cuts);
@@ -215,7 +215,7 @@ bool SumsInParts::add_that_fit(const CellFills& fills) {
   std::copy(fills.cells.begin() + n_fours, fills.cells.end(), last_cells.begin());
   std::copy(fills.weights + n_fours, fills.weights + n, last_weights.begin());
   const Cuts cuts = cuts_below(high_);
-  auto* const sums = reinterpret_cast<Integers*>(parts_.unshared().data());
+  auto* const sums = reinterpret_cast<Int64s*>(parts_.unshared().data());
   const bool prefetches = parts_.size() * sizeof(std::uint64_t) > most_near_bytes;
   const bool fours_fit = add_parts(fills.part(0, n_fours), prefetches ? n : 0, cuts, sums);
   return add_parts({last_cells, last_weights.data()}, 0, cuts, sums) && fours_fit;

@@ -27,8 +27,8 @@ constexpr std::size_t most_record_bytes = 64 << 10;
 constexpr std::size_t n_records_at_once = 4096;
 /// A file replaced within the second of its date keeps the same date.
 constexpr std::chrono::seconds least_age{2};
-constexpr std::chrono::milliseconds between_tries{1};
-constexpr int n_tries = 500;
+constexpr std::chrono::milliseconds between_lock_tries{1};
+constexpr int n_lock_tries = 500;
 
 /// Header before the name and the tag.
 struct Head {
@@ -80,9 +80,9 @@ bool has_head(int descriptor, std::span<const std::byte> head) {
 class FileLock {
  public:
   explicit FileLock(int descriptor) : descriptor_{descriptor} {
-    for (int i = 0; i < n_tries && !is_held_; ++i) {
+    for (int i = 0; i < n_lock_tries && !is_held_; ++i) {
       if (i > 0) {
-        std::this_thread::sleep_for(between_tries);
+        std::this_thread::sleep_for(between_lock_tries);
       }
       is_held_ = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
     }
