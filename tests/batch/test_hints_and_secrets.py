@@ -47,7 +47,7 @@ def test_hints_are_quoted_for_the_shell(tmp_path: Path, job: Job) -> None:
     assert f"forkrun resubmit {shown} submits" in forkrun("status", run, cwd=tmp_path).out
     for again in (job.submit(run, "--nodes", 2), forkrun("run", job.file, "-o", run, cwd=tmp_path)):
         assert f"forkrun status {shown} shows" in again.err
-    assert f"forkrun resubmit {shown} submits" in forkrun("collect", run, cwd=tmp_path).err
+    assert f"forkrun resubmit {shown} processes" in forkrun("collect", run, cwd=tmp_path).err
 
 
 def test_commands_of_users_are_for_their_eyes_alone(tmp_path: Path, job: Job) -> None:
