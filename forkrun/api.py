@@ -23,8 +23,7 @@ from forkrun.base.received import CONFIG
 from forkrun.base.user_code.plain_errors import show_errors_plainly
 from forkrun.batch.submission import Submission
 from forkrun.config.anchor import anchor_all
-from forkrun.config.auto_children import AUTO, children_for
-from forkrun.config.choices import BatchSystem
+from forkrun.config.choices import AUTO, BatchSystem, children_for
 from forkrun.config.datasets import files_of
 from forkrun.config.model import JobConfig
 from forkrun.config.read import read_config, validate
@@ -93,7 +92,7 @@ class LoadedJob(Struct, frozen=True):
         config = self._with(children, threads)
         folder = folder or config.run_directory
         if cluster is not None:
-            from forkrun.batch.dask_nodes import run_on_cluster  # for few users
+            from forkrun.batch.submission import run_on_cluster  # for few users
 
             return run_on_cluster(config, cluster, folder, nodes, quiet)
         if config.forking.children == 0:

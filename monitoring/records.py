@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import wraps
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -165,7 +166,7 @@ class TimelineLine(Struct, frozen=True):
         return cls(time_s, str(line["event"]), child, line)
 
 
-class RunRecords(Struct, frozen=True):
+class RunRecords(Struct, frozen=True, dict=True):
     """Everything that goes into a report. Mappings are empty if the job did not get so far."""
 
     config: Mapping[str, Any]
@@ -238,6 +239,34 @@ class RunRecords(Struct, frozen=True):
     def last(self, event: str) -> TimelineLine | None:
         """The last timeline event of this name."""
         return next((line for line in reversed(self.timeline) if line.event == event), None)
+
+
+Found = TypeVar("Found")
+
+
+def once(function: Callable[[RunRecords], Found]) -> Callable[[RunRecords], Found]:
+    """A function of records whose result is kept with them."""
+
+    @wraps(function)
+    def kept(records: RunRecords) -> Found:
+        known, name = records.__dict__, f"{function.__module__}.{function.__qualname__}"
+        if name not in known:
+            known[name] = function(records)
+        found: Found = known[name]
+        return found
+
+    return kept
+
+
+@once
+def complete_samples(records: RunRecords) -> list[list[Sample]]:
+    """Samples of all live processes, grouped, in order of time. A resumed job uses group numbers
+    again."""
+    groups: dict[tuple[float, int], list[Sample]] = {}
+    for sample in records.samples:
+        if sample.complete is not None:
+            groups.setdefault((sample.time_s, sample.complete), []).append(sample)
+    return [group for group in groups.values() if len(group) == group[0].n_sampled]
 
 
 def read_records(

@@ -27,8 +27,15 @@ from msgspec.structs import asdict
 from forkrun.base.durable import write_json
 from forkrun.base.json_lines import JsonLines
 from forkrun.monitoring.host import describe_host
-from forkrun.monitoring.job_memory import JobMemory, Process, total_bytes
-from forkrun.monitoring.memory_kinds import MemoryKinds, Moment, note_kinds, read_kinds
+from forkrun.monitoring.job_memory import (
+    JobMemory,
+    MemoryKinds,
+    Moment,
+    Process,
+    note_kinds,
+    read_kinds,
+    total_bytes,
+)
 from forkrun.monitoring.process_reading import MAX_STOP_S, PROC, ProcessReading, read_process
 from forkrun.rundir.directory import RunDirectory
 

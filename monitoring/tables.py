@@ -23,6 +23,11 @@ def efficiency(value: Mapping[str, float]) -> str:
     return f"{100 * value['value']:.{digits}f} ± {100 * half:.{digits}f} %"
 
 
+def ratio(value: float, whole: float | None) -> float | None:
+    """A part of the whole; None without one."""
+    return value / whole if whole else None
+
+
 def rate(value: float | None) -> str:
     """`1,234`, `12.3`: at least three digits."""
     return DASH if value is None else count(value) if value >= 100 else f"{value:.3g}"
@@ -76,15 +81,13 @@ class Column(Struct, frozen=True, omit_defaults=True):
 
 class Table(Struct, frozen=True):
     """Table; columns without any value are not shown. `most`: number of rows shown in texts,
-    failures first; 0: all. `rest`: place of the others. `folded`: only on pages, which open it on
-    demand."""
+    failures first; 0: all. `rest`: place of the others."""
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Mapping[str, Any]]
     most: int = 0
     rest: str = "in report.json"
-    folded: bool = False
 
     @classmethod
     def of(cls, title: str, heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> Table:
@@ -135,7 +138,6 @@ class Table(Struct, frozen=True):
                 for n, row in enumerate(self.rows)
                 if column.bad and at(row, column.bad)
             ],
-            "folded": self.folded,
         }
 
     def _cells(self, shown: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -273,7 +275,7 @@ def text_of(parts: Iterable[Part | None]) -> str:
 def _text(part: Part) -> str:
     match part:
         case Table():
-            return "" if part.folded else f"{part.title}\n{part.text()}"
+            return f"{part.title}\n{part.text()}"
         case Facts():
             return "\n".join(_labelled(part.some(part.most)))
     return "\n".join(wrap(part, WIDTH, initial_indent="  ", subsequent_indent="  "))
@@ -299,7 +301,7 @@ def html_of(parts: Iterable[Part | None], most: int = 0) -> str:
 def _html(part: Part, most: int) -> str:
     match part:
         case Table():
-            return "" if part.folded else part.html()
+            return part.html()
         case Facts() if part.look == "tiles":
             tiles = [
                 [f.name, f"<b>{escape(f.text)}</b>", f"<small>{f.note}</small>"] for f in part.facts

@@ -22,7 +22,7 @@ from forkrun.config.choices import Executor
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.memory import use_ordinary_pages
 from forkrun.modules.python_module import PythonModule
-from forkrun.monitoring.memory_kinds import Moment, note_kinds, read_kinds
+from forkrun.monitoring.job_memory import Moment, note_kinds, read_kinds
 from forkrun.monitoring.sampler import sample_self
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger import Ledger

@@ -14,8 +14,7 @@ from forkrun.base.quantities import whole_number
 from forkrun.base.received import CONFIG, received
 from forkrun.cli.arguments import add_option
 from forkrun.config.anchor import anchored
-from forkrun.config.auto_children import AUTO
-from forkrun.config.choices import Distribution, Executor
+from forkrun.config.choices import AUTO, Distribution, Executor
 from forkrun.config.read import parse_setting
 from forkrun.errors import ConfigError
 

@@ -18,7 +18,7 @@ from msgspec import to_builtins
 from forkrun.base.quantities import parse_size, plural
 from forkrun.cli.arguments import add_option, add_options, numbers, print_json, quantity
 from forkrun.cli.options import add_config_options, config_of, naming, settings_of
-from forkrun.config.auto_children import AUTO
+from forkrun.config.choices import AUTO
 from forkrun.config.model import JobConfig
 from forkrun.config.read import default_config
 from forkrun.errors import ConfigError

@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from forkrun.base.destinations import APART, Destination, destinations
-from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
 from forkrun.config.checks import Rule
-from forkrun.config.choices import CheckConditions, Distribution, Executor, OnBadEvent, OutputMode
+from forkrun.config.choices import (
+    CheckConditions,
+    Distribution,
+    Executor,
+    OnBadEvent,
+    OutputMode,
+    with_children,
+)
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
 from forkrun.config.modules import MOST_IN_FLIGHT, ModuleConfig

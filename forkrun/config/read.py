@@ -14,8 +14,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import check_value, parse_by_suffix, parse_toml, short
 from forkrun.config.anchor import anchor, anchor_all
 from forkrun.config.checks import Refused
-from forkrun.config.datasets import makes_weight
-from forkrun.config.filesets import read_fileset
+from forkrun.config.datasets import makes_weight, read_fileset
 from forkrun.config.model import JobConfig
 from forkrun.config.problems import dotted, reference_problems, schema_problems
 from forkrun.errors import ConfigError

@@ -20,7 +20,7 @@ from forkrun.errors import JobError
 from forkrun.histograms.axes import check_text
 from forkrun.histograms.exact_fills import ExactFills
 from forkrun.histograms.hist_axes import described
-from forkrun.histograms.sums import HistogramSums, Storage, check_sparse, shape_of
+from forkrun.histograms.parts import HistogramSums, Storage, check_sparse, shape_of
 
 
 class _Booked:

@@ -21,7 +21,7 @@ from forkrun import _core
 from forkrun.base.quantities import plural
 from forkrun.histograms.axes import AxisKind, HistogramAxis
 from forkrun.histograms.hist_axes import column_finder, core_axes, described, grown, has_coordinates
-from forkrun.histograms.sums import HistogramSums, Storage
+from forkrun.histograms.parts import HistogramSums, Storage
 
 _CONTENT: Any = bh.Histogram._hist  # the slot itself
 _INTEGERS = (bh.storage.Int64, bh.storage.AtomicInt64)

@@ -17,8 +17,7 @@ from forkrun import _core
 from forkrun.base.durable import write_json
 from forkrun.errors import JobError
 from forkrun.histograms.axes import AxisKind, HistogramAxis
-from forkrun.histograms.parts import Named, read_parts
-from forkrun.histograms.sums import HistogramSums, Storage, Sums
+from forkrun.histograms.parts import HistogramSums, Named, Storage, Sums, read_parts
 
 __all__ = ["Named", "histograms_of_core", "sum_histograms", "sums_of_core", "write_histograms"]
 

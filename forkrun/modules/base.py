@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from forkrun.base.arguments import check_flags, check_text
 from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.histograms.accumulators.totals import add, total_of
-from forkrun.histograms.sums import HistogramNames
+from forkrun.histograms.parts import HistogramNames
 from forkrun.modules.block import EventBlock
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked

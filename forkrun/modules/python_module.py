@@ -25,8 +25,8 @@ from forkrun.modules.returned import check_replaced, columns_of, decision_of, ta
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
     from forkrun.histograms.booking import BookedHistogram
-    from forkrun.histograms.by_dataset import HistogramsByDataset
-    from forkrun.histograms.sums import HistogramSums
+    from forkrun.histograms.finished import HistogramsByDataset
+    from forkrun.histograms.parts import HistogramSums
 
 T = TypeVar("T")
 Kind = Literal["producer", "filter", "analyzer"]
@@ -251,7 +251,7 @@ class PythonModule:
         """Gives histograms an axis of datasets. `n_more`: number of axes added after it."""
         self.datasets = datasets
         if datasets and (booked := self.histograms()):
-            from forkrun.histograms.by_dataset import HistogramsByDataset
+            from forkrun.histograms.finished import HistogramsByDataset
 
             self._by_dataset = HistogramsByDataset(label, datasets.names, booked, n_more)
 

@@ -18,11 +18,10 @@ from forkrun.index.duplicates import Duplicates as Found
 from forkrun.index.duplicates import find_in_datasets
 from forkrun.index.find import EventId, only_events
 from forkrun.index.model import FileIndex, LumiRanges
-from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask, within
 from forkrun.plan.make import make_plan
 from forkrun.plan.model import Plan
 from forkrun.plan.partners import Joined, check_partners, drop_without_partner
-from forkrun.plan.select import EventCounts
+from forkrun.plan.select import EventCounts, LumiMask, read_lumi_mask, within
 
 
 class JobInput(Struct, frozen=True):

@@ -19,9 +19,8 @@ from forkrun.config.choices import Distribution, EventOrder
 from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index.model import FileIndex, LumiRanges
-from forkrun.plan.lumi_mask import LumiMask
 from forkrun.plan.model import ANY_CHILD, Plan
-from forkrun.plan.select import Pieces, Selected, Selection, changes, select
+from forkrun.plan.select import LumiMask, Pieces, Selected, Selection, changes, select
 
 _RUNS = 128
 """Runs of lumis that each child gets of what is left, at least, where lumis are dealt."""

@@ -12,9 +12,9 @@ from forkrun.config.model import JobConfig
 from forkrun.config.source import SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import EventSource
-from forkrun.histograms.by_dataset import axes_problems
+from forkrun.histograms.finished import axes_problems
+from forkrun.histograms.parts import HistogramNames
 from forkrun.histograms.root_file import sums_of_core
-from forkrun.histograms.sums import HistogramNames
 from forkrun.index.model import FileIndex
 from forkrun.plan.model import Units
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.config.model import JobConfig
 from forkrun.formats.column_types import ColumnType
-from forkrun.index.column_names import ColumnNames
+from forkrun.index.whole_input import ColumnNames
 from forkrun.modules.columns import is_missing
 from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
 from forkrun.schedule.variations import Variations

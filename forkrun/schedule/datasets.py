@@ -9,10 +9,10 @@ from typing import NamedTuple
 from forkrun.config.datasets import WEIGHT, DatasetConfig
 from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError
-from forkrun.index.generated import (
+from forkrun.index.find import (
     WEIGHT as EVENT_WEIGHT,
 )
-from forkrun.index.generated import (
+from forkrun.index.find import (
     Share,
     StoredSums,
     WantedWeights,

@@ -16,9 +16,8 @@ from forkrun.config.source import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.formats import Format
 from forkrun.formats.column_types import ColumnType
-from forkrun.index.column_names import ColumnNames
 from forkrun.index.model import Branch, FileIndex, FriendPart
-from forkrun.index.whole_input import format_of_input
+from forkrun.index.whole_input import ColumnNames, format_of_input
 
 _EXACT = 2**53
 """Largest whole number that is exact as a fill."""

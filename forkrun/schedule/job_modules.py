@@ -16,7 +16,7 @@ from forkrun.config.model import JobConfig
 from forkrun.config.modules import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.fork.hazards import StepsInARow, step
-from forkrun.index.column_names import ColumnNames
+from forkrun.index.whole_input import ColumnNames
 from forkrun.modules.program.dependence import JobCode
 from forkrun.plan.model import Units
 from forkrun.plan.select import EventCounts

@@ -16,7 +16,7 @@ from forkrun.config.choices import Executor
 from forkrun.config.model import JobConfig
 from forkrun.config.outputs import OutputConfig
 from forkrun.histograms.accumulators.totals import Total, total_of_core
-from forkrun.histograms.by_dataset import with_variations
+from forkrun.histograms.finished import with_variations
 from forkrun.histograms.root_file import Named, histograms_of_core
 from forkrun.modules.program.dependence import JobCode
 from forkrun.plan.model import Plan

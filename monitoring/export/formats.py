@@ -11,9 +11,8 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from forkrun.monitoring.export.perfetto import perfetto_trace
-from forkrun.monitoring.records import RunRecords, Sample
+from forkrun.monitoring.records import RunRecords, Sample, complete_samples
 from forkrun.monitoring.report.memory import add_up, memory_against_time
-from forkrun.monitoring.report.memory_curves import complete_samples
 from forkrun.monitoring.report.phases import describe_sessions, gaps_between
 from forkrun.monitoring.report.summary import summarize
 from forkrun.monitoring.timing.model import ModuleTiming, read_timing
@@ -111,7 +110,7 @@ def _prmon_rows(records: RunRecords) -> Iterator[Row]:
     last: dict[tuple[int | None, int], Sample] = {}
     gaps = list(gaps_between(describe_sessions(records.sessions())))
     samples = iter(records.samples)
-    for group in complete_samples(records.samples):
+    for group in complete_samples(records):
         at_s = group[-1].time_s
         while (sample := next(samples, None)) is not None:
             last[sample.child, sample.pid] = sample
@@ -186,7 +185,7 @@ def _metrics(records: RunRecords) -> Iterator[Metric]:
 
 
 def _memory_metrics(records: RunRecords) -> Iterator[Metric]:
-    totals = memory_against_time(records.samples)
+    totals = memory_against_time(records)
     if not totals:
         return
     now = totals[-1]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from forkrun.monitoring.memory_kinds import ANONYMOUS, OF_FILE, STACK, MappedRange
+from forkrun.monitoring.job_memory import ANONYMOUS, OF_FILE, STACK, MappedRange
 
 Pages = npt.NDArray[np.uint64]
 OBJECT_PAGE = 4096  # page size in the records of objects

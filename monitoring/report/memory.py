@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.quantities import plural
-from forkrun.monitoring.records import RunRecords, Sample
-from forkrun.monitoring.report.memory_curves import Life, Totals, complete_samples, lives_and_totals
+from forkrun.monitoring.records import RunRecords, Sample, complete_samples, once
+from forkrun.monitoring.report.memory_curves import Life, Totals, lives_and_totals
 
 
 class MemoryTotals(Struct, frozen=True):
@@ -76,9 +76,9 @@ def of_nodes(memories: Mapping[int, MemorySummary], n_nodes: int) -> MemorySumma
     )
 
 
-def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
+def memory_against_time(records: RunRecords) -> list[MemoryTotals]:
     """Totals of each complete sample."""
-    return [add_up(group) for group in complete_samples(samples)]
+    return [add_up(group) for group in complete_samples(records)]
 
 
 def add_up(samples: Sequence[Sample]) -> MemoryTotals:
@@ -95,6 +95,7 @@ def add_up(samples: Sequence[Sample]) -> MemoryTotals:
     )
 
 
+@once
 def summarize_memory(records: RunRecords) -> MemorySummary | None:
     """Memory of all sessions; None if no process was sampled. "End": the last complete sample with
     a live child."""
@@ -102,7 +103,7 @@ def summarize_memory(records: RunRecords) -> MemorySummary | None:
         return None
     lives, totals, has_spike = lives_and_totals(records)
     peak = _at(totals, int(np.argmax(totals.pss)))
-    sampled = memory_against_time(records.samples)
+    sampled = memory_against_time(records)
     with_children = [at for at in sampled if at.n_processes > 1]
     saving = peak.rss_bytes - peak.pss_bytes
     parents = [sample.pss_bytes for sample in records.samples if sample.child is None]

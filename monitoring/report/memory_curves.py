@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.lumis import distinct
-from forkrun.monitoring.records import RunRecords, Sample
+from forkrun.monitoring.records import RunRecords, Sample, complete_samples, once
 
 Curve = npt.NDArray[np.float64]
 Points = tuple[Curve, Curve]
@@ -88,11 +88,12 @@ def memory_curves(records: RunRecords, most: int | None = None) -> MemoryCurves:
     return MemoryCurves(time_s, private, totals.shared, totals.rss, totals.n_processes)
 
 
+@once
 def lives_and_totals(records: RunRecords) -> tuple[list[Life], Totals, bool]:
     """All processes; their sums at the times of all samples, begins and ends; and whether a process
     shows that the sum was higher between samples."""
-    lives = _lives(records)
-    groups = complete_samples(records.samples)
+    groups = complete_samples(records)
+    lives = _lives(records, groups)
     steps_s = _steps(groups, lives)
     lives = [_with_steps(each, steps_s) if each.child is None else each for each in lives]
     shared = _shared(records.samples, groups, steps_s)
@@ -169,29 +170,19 @@ def _stepped(points: Points, steps_s: Curve) -> Points:
     return new_times[order], new_values[order]
 
 
-def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """Samples of all live processes, grouped, in order of time. A resumed job uses group numbers
-    again."""
-    groups: dict[tuple[float, int], list[Sample]] = {}
-    for sample in sorted(samples, key=lambda sample: sample.time_s):
-        if sample.complete is not None:
-            groups.setdefault((sample.time_s, sample.complete), []).append(sample)
-    return [group for group in groups.values() if len(group) == group[0].n_sampled]
-
-
 def _downsampled(time_s: Curve, lives: Sequence[Life], totals: Totals, most: int) -> Curve:
     ends = [value for life in lives for value in (life.time_s[0], life.end_s, life.end_s + _TINY_S)]
     highest = time_s[np.argmax(totals.pss)]
     return distinct(np.array([*np.linspace(time_s[0], time_s[-1], most), *ends, highest]))
 
 
-def _lives(records: RunRecords) -> list[Life]:
+def _lives(records: RunRecords, groups: Sequence[Sequence[Sample]]) -> list[Life]:
     by_process: dict[Process, list[Sample]] = {}
     for sample in records.samples:
         by_process.setdefault((sample.child, sample.pid), []).append(sample)
     forks, exits = (_times_of(records, event) for event in ("fork", "child_exit"))
     sessions_s = _sessions(records)
-    sampled_s = [group[0].time_s for group in complete_samples(records.samples)]
+    sampled_s = [group[0].time_s for group in groups]
     return [
         _life(
             samples, forks.get(process), _end_s(process, samples[-1], exits, sessions_s, sampled_s)

@@ -17,7 +17,7 @@ from forkrun import _core
 from forkrun.base.json_lines import read_json_lines
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
-from forkrun.monitoring.memory_kinds import (
+from forkrun.monitoring.job_memory import (
     FILES,
     OF_FILE,
     STACK,

@@ -39,15 +39,7 @@ def sections_of(
     return [
         Section("overview", "Overview", overview(report)),
         Section("remarks", "Remarks", remarks(report, start_s)),
-        Section(
-            "memory",
-            "Memory",
-            [
-                Facts([*_memory(report)]),
-                tables.memory(report),
-                *memory_detail(report["memory_detail"]),
-            ],
-        ),
+        Section("memory", "Memory", memory(report)),
         Section("activity", "Activity", [*_activity(report), tables.spent(report)]),
         Section("phases", "Phases", [_added_up(report), tables.phases(report)]),
         Section("sessions", "Sessions", [_sessions(report), tables.sessions(report, start_s)]),
@@ -254,9 +246,8 @@ def memory_detail(detail: Json | None, most: int = _MOST_LINES) -> list[Part]:
         f" {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
     )
     imports = [_imported(label, names) for label, names in detail["imports"].items()]
-    detailed = (by_kind, by_use, by_owner)
-    tables_of = [table(detail) for table in detailed]
-    return [said, *imports, *tables_of, became_private(detail, most)]
+    summed = [table(detail) for table in (by_kind, by_use, by_owner)]
+    return [said, *imports, *summed, became_private(detail, most)]
 
 
 def _imported(label: str, names: Sequence[str]) -> str:

@@ -39,6 +39,7 @@ from forkrun.monitoring.report.phases import (
     phases_of_nodes,
     phases_of_sessions,
 )
+from forkrun.monitoring.tables import ratio
 from forkrun.monitoring.timing.model import InputCosts, Timing
 from forkrun.monitoring.timing.record import SpentTime
 from forkrun.rundir.ledger import Commit, units_by_build
@@ -363,18 +364,18 @@ def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, .
     read_bytes = sum(child.read_bytes for child in children)
     threads = int(records.config.get("threads", {}).get("per_child", 1))
     return Totals(
-        rate_events_per_s=_ratio(n_events, phases.wall_s),
-        event_loop_rate_events_per_s=_ratio(n_events, phases.event_loop_s),
+        rate_events_per_s=ratio(n_events, phases.wall_s),
+        event_loop_rate_events_per_s=ratio(n_events, phases.event_loop_s),
         processing_s=processing_s,
         thread_s=processing_s * threads,
         cpu_s=cpu_s,
-        cpu_efficiency=_ratio(cpu_s, processing_s * threads),
+        cpu_efficiency=ratio(cpu_s, processing_s * threads),
         read_calls=calls,
         read_bytes=read_bytes,
-        mean_read_bytes=_ratio(read_bytes, calls),
+        mean_read_bytes=ratio(read_bytes, calls),
         cached_bytes=sum(child.cached_bytes for child in children),
         n_commits=len(records.ledger),
-        events_per_commit=_ratio(n_events, len(records.ledger)),
+        events_per_commit=ratio(n_events, len(records.ledger)),
         largest_block=max((line.block_size for line in records.ledger), default=0),
         sampler=_sampler(records),
     )
@@ -384,7 +385,3 @@ def _sampler(records: RunRecords) -> dict[str, Any] | None:
     if records.sampler is None:
         return None
     return {**records.sampler, "children_cpu_s": sum(s.own_cost_s for s in records.samples)}
-
-
-def _ratio(numerator: float, denominator: float | None) -> float | None:
-    return numerator / denominator if denominator else None

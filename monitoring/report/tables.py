@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from forkrun.base.quantities import DASH, date, plural
-from forkrun.monitoring.tables import Column, Part, Table, cell
+from forkrun.monitoring.tables import Column, Part, Table, cell, ratio
 from forkrun.rundir.results import Origin
 
 Json = Mapping[str, Any]
@@ -39,7 +39,7 @@ def nodes(report: Json) -> Table:
     rows = [
         {
             **node,
-            "rate": _ratio(node["n_events"], node["event_loop_s"]),
+            "rate": ratio(node["n_events"], node["event_loop_s"]),
             "parts": len(node["sessions"]),
         }
         for node in report["nodes"]
@@ -129,7 +129,7 @@ def phases(report: Json) -> Table:
         "merge_s": ("  merge", "merge"),
     }
     rows = [
-        {"phase": name, "time_s": found[key], "share": _ratio(found[key], active_s)}
+        {"phase": name, "time_s": found[key], "share": ratio(found[key], active_s)}
         for key, name in names.items()
         if found[key] is not None
     ]
@@ -195,7 +195,7 @@ def modules(timing: Json) -> Table:
         {
             **each,
             "how": f"{each['kind']}, {each['concurrency']}",
-            "share": _ratio(each["total_s"], total_s),
+            "share": ratio(each["total_s"], total_s),
             "per_event_s": each["total_s"] / n_events,
         }
         for each in _largest(every)
@@ -233,8 +233,8 @@ def columns_read(report: Json) -> Table | None:
         {
             **each,
             "name": each["column"] or "common to columns",
-            "ratio": _ratio(each["unpacked_bytes"], each["packed_bytes"]),
-            "share": _ratio(each["total_s"], total_s),
+            "ratio": ratio(each["unpacked_bytes"], each["packed_bytes"]),
+            "share": ratio(each["total_s"], total_s),
         }
         for each in _largest(every)
     ]
@@ -254,9 +254,9 @@ def outputs(report: Json) -> Table:
     rows = [
         {
             **each,
-            "share": _ratio(each["n_events_written"], each["n_events_read"]),
+            "share": ratio(each["n_events_written"], each["n_events_read"]),
             "size": each["n_bytes_merged"] or each["n_bytes_written"],
-            "per_event": _ratio(each["n_bytes_merged"] or 0, each["n_events_merged"]),
+            "per_event": ratio(each["n_bytes_merged"] or 0, each["n_events_merged"]),
             "merged": words[each["agree"]],
             "differs": each["agree"] is False,
             "rewritten": ", ".join(each["written_anew"]),
@@ -372,7 +372,3 @@ def _cuts(cuts: Iterable[Json], path: str = "") -> list[Json]:
 
 def _largest(costs: Iterable[Json]) -> list[Json]:
     return sorted(costs, key=lambda each: -float(each["total_s"]))
-
-
-def _ratio(value: float, whole: float | None) -> float | None:
-    return value / whole if whole else None

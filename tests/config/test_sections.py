@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from forkrun.base.input_files.same_files import find_repeated
-from forkrun.config import auto_children
-from forkrun.config.auto_children import children_for, with_children
+from forkrun.config import choices as auto_children
+from forkrun.config.choices import children_for, with_children
 from forkrun.config.conditions import LAST, first_of, iov_problems, last_of
-from forkrun.config.datasets import with_datasets
-from forkrun.config.filesets import read_fileset
+from forkrun.config.datasets import read_fileset, with_datasets
 from forkrun.config.model import JobConfig
 from forkrun.config.problems import dotted
 from forkrun.config.read import apply_setting, default_config, validate, with_labels

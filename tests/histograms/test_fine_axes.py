@@ -12,8 +12,8 @@ from forkrun.config.checks import Refused
 from forkrun.config.modules import AxisConfig
 from forkrun.histograms.axes import HistogramAxis
 from forkrun.histograms.booking import BookedHistogram
-from forkrun.histograms.configured_axes import filled_axes, made_of_fine, make_axis
-from forkrun.histograms.sums import HistogramSums
+from forkrun.histograms.hist_axes import filled_axes, made_of_fine, make_axis
+from forkrun.histograms.parts import HistogramSums
 
 RANGES = (
     (7, 0, 35), (49, 0, 49), (20, 0, 1), (10, -5, 5), (30, 0.1, 0.7), (50, 30.0, 430.0), (3, 1, 10),

@@ -8,7 +8,7 @@ import hist
 import pytest
 
 import forkrun
-from forkrun.histograms.sums import HistogramNames
+from forkrun.histograms.parts import HistogramNames
 from tests.support.calls import n_calls
 
 

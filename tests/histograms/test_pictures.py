@@ -9,8 +9,8 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.histograms.axes import AxisKind, HistogramAxis
+from forkrun.histograms.parts import HistogramSums, Storage
 from forkrun.histograms.root_file import picture, write_pictures
-from forkrun.histograms.sums import HistogramSums, Storage
 
 _X = HistogramAxis(AxisKind.REGULAR, "x", (4, 0.0, 2.0))
 _Y = HistogramAxis(AxisKind.CATEGORY, "y", ("a", "b"), underflow=False, overflow=False)

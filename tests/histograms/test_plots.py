@@ -11,7 +11,7 @@ import pytest
 
 import forkrun
 from forkrun.cli import main
-from forkrun.histograms.final.samples import Sample, samples_of, total_of
+from forkrun.histograms.final.templates import Sample, samples_of, total_of
 
 DATASETS = ["data", "top", "dy"]
 

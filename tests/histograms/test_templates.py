@@ -12,8 +12,7 @@ import uproot
 
 import forkrun
 from forkrun.cli import main
-from forkrun.histograms.final.samples import Sample
-from forkrun.histograms.final.templates import Channel, write_combine, write_pyhf
+from forkrun.histograms.final.templates import Channel, Sample, write_combine, write_pyhf
 from tests.histograms.datacard import read_datacard
 
 

@@ -22,9 +22,8 @@ from forkrun.config.source import IdBranches
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.helper import Worker, ask_reader
 from forkrun.fork.limits import MOST_HEAP_BYTES
-from forkrun.index.cache import IndexCache
 from forkrun.index.find import EventId
-from forkrun.index.read import index_files
+from forkrun.index.read import IndexCache, index_files
 from tests.fuzz.records import records
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, jets_job, write_job

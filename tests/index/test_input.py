@@ -11,10 +11,9 @@ import uproot
 
 from forkrun.config.source import IdBranches, SourceConfig
 from forkrun.errors import InputError
-from forkrun.index.cache import IndexCache
 from forkrun.index.files import input_files, input_files_or_gaps
 from forkrun.index.model import FileIndex
-from forkrun.index.read import index_files
+from forkrun.index.read import IndexCache, index_files
 from forkrun.plan.model import Plan
 from tests.support.files import write_events
 from tests.support.jobs import Ended, forkrun, jets_job, write_job

@@ -14,7 +14,7 @@ import uproot
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.index.generated import sums_of_weights, total_of
+from forkrun.index.find import sums_of_weights, total_of
 from forkrun.merge import merge_files
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, sha256, write_job

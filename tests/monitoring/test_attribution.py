@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.monitoring.memory_kinds import ANONYMOUS, HEAP, STACK, MappedRange, parse_maps
+from forkrun.monitoring.job_memory import ANONYMOUS, HEAP, STACK, MappedRange, parse_maps
 from forkrun.monitoring.report.attribution import PYMALLOC, Objects, Unshared, attribute
 
 PAGE = 4096

@@ -13,7 +13,7 @@ from msgspec import convert
 
 from forkrun.base.json_lines import read_json_lines
 from forkrun.monitoring.process_reading import ProcessReader, read_process
-from forkrun.monitoring.records import Sample
+from forkrun.monitoring.records import Sample, read_records
 from forkrun.monitoring.report.memory import memory_against_time
 from forkrun.monitoring.sampler import Sampler, SamplerSettings, sample_self
 from forkrun.monitoring.timeline import Timeline
@@ -154,7 +154,7 @@ def test_what_all_have_in_common_does_not_grow_when_some_of_them_end(
     for child in range(4):
         sampler.remove_child(child)
     sampler.tick(8.0)
-    totals = memory_against_time(read_samples(tmp_path))
+    totals = memory_against_time(read_records(tmp_path))
     assert [total.n_processes for total in totals] == [6, 2]
     assert [total.shared_bytes for total in totals] == [6 * 10240 * 1024] * 2
 
@@ -170,7 +170,7 @@ def test_samples_are_complete_however_many_children_there_are(
         sampler.add_child(child, 2 + child, now_s=0.0)
     for tick in range(20):
         sampler.tick(0.1 * tick, dict.fromkeys(range(n_children), tick))
-    totals = memory_against_time(read_samples(tmp_path))
+    totals = memory_against_time(read_records(tmp_path))
     assert {total.n_processes for total in totals} == {1 + n_children}
     assert totals[-1].private_bytes == (1 + n_children) * 30720 * 1024
     assert sampler.cost_s < 1.5
@@ -290,7 +290,7 @@ def test_an_exact_sample_counts_only_if_the_same_processes_shared_memory_all_the
     elif change == "joins":
         (proc / "2" / "smaps_rollup").write_text("")
     assert sampler.tick(3.0) == (change == "none")
-    assert len(memory_against_time(read_samples(tmp_path))) == (change == "none")
+    assert len(memory_against_time(read_records(tmp_path))) == (change == "none")
 
 
 def test_a_process_too_large_for_a_rollup_is_read_in_pieces() -> None:

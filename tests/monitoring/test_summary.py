@@ -131,7 +131,7 @@ def test_a_merged_file_with_other_events_fails_the_report(write_run: WriteRun) -
 
 
 def test_memory_adds_up_over_processes_looked_at_together(write_run: WriteRun) -> None:
-    totals = memory_against_time(read_records(write_run()).samples)
+    totals = memory_against_time(read_records(write_run()))
     assert [(total.time_s - T0, total.n_processes) for total in totals] == [
         (1, 1),
         (5, 4),

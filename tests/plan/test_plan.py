@@ -23,9 +23,9 @@ from forkrun.config.source import SourceConfig
 from forkrun.errors import ConfigError
 from forkrun.index.model import FileIndex, LumiRange, LumiRanges
 from forkrun.index.whole_input import with_datasets
-from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask
 from forkrun.plan.make import UnitSizes, make_plan
 from forkrun.plan.model import ANY_CHILD, EntryRange, Plan, Unit
+from forkrun.plan.select import LumiMask, read_lumi_mask
 
 NO_DIGEST = "0" * 32
 SMALL_WHOLE = ForkingConfig(min_unit_events=10)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from forkrun import Job
 from forkrun.config.source import parse_runs
-from forkrun.plan.lumi_mask import LumiMask
+from forkrun.plan.select import LumiMask
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, write_job
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from forkrun.base.lumis import LumiCounts, lumi_keys, runs_and_lumis
 from forkrun.index.model import FileIndex, LumiRange, LumiRanges
-from forkrun.plan.lumi_mask import LumiMask
-from forkrun.plan.select import count_lumis
+from forkrun.plan.select import LumiMask, count_lumis
 from forkrun.rundir.ledger import Commit, SkippedEvent
 from forkrun.rundir.lumi_accounting import account, golden_json
 from tests.support.files import write_events

@@ -13,7 +13,7 @@ import pytest
 
 from forkrun.config.read import validate
 from forkrun.errors import ConfigError, ForkrunError, JobError, ModuleError
-from forkrun.index import cache
+from forkrun.index import read as cache
 from forkrun.parent.preparation import prepare
 from tests.support.files import write_events
 from tests.support.jobs import forkrun as command

@@ -19,7 +19,7 @@ from forkrun.batch.systems.script import (
     node_script_text,
     part_script,
 )
-from forkrun.batch.systems.system import ASK_S, SUBMIT_S, Alive, Life, call
+from forkrun.batch.systems.system import ASK_S, SUBMIT_S, Alive, Life, System, ask, call
 from forkrun.config.batch import BatchConfig
 from forkrun.errors import BatchError, ConfigError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
@@ -134,7 +134,7 @@ wait $!
 """
 
 
-class HTCondor:
+class HTCondor(System):
     """HTCondor by its commands, configured by CONDOR_CONFIG or the site."""
 
     def most_nodes(self) -> int:
@@ -191,20 +191,15 @@ class HTCondor:
             return {}
         wanted = ["-allusers", "-constraint", _names_constraint(submissions)]
         shown = ["-autoformat", "ForkrunNode", "JobStatus", "LastRejMatchReason"]
-        try:
-            lines = call("htcondor", ["condor_q", *wanted, *shown], ASK_S).splitlines()
-        except BatchError:
-            return None
-        return dict(_lives(lines))
+        lines = ask("htcondor", ["condor_q", *wanted, *shown])
+        return None if lines is None else dict(_lives(lines))
 
     def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
         """Whether condor_q knows DAGMan's job of the merge."""
         names = ",".join(f"{each.name}-merge" for each in submissions)
         wanted = ["-allusers", "-constraint", f'stringListMember(JobBatchName, "{names}")']
-        try:
-            return bool(call("htcondor", ["condor_q", *wanted, "-autoformat", "ClusterId"], ASK_S))
-        except BatchError:
-            return None
+        jobs = ask("htcondor", ["condor_q", *wanted, "-autoformat", "ClusterId"])
+        return None if jobs is None else bool(jobs)
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]

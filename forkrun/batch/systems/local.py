@@ -26,7 +26,7 @@ from forkrun.batch.systems.script import (
     node_script_text,
     part_script,
 )
-from forkrun.batch.systems.system import Alive, Life
+from forkrun.batch.systems.system import Alive, Life, System
 from forkrun.config.batch import BatchConfig
 from forkrun.errors import BatchError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
@@ -36,15 +36,12 @@ _BEGINS_S = 30.0
 """Time limit for the start of the queue's process."""
 
 
-class Local:
+class Local(System):
     """Each submission has a queue; each node is a process group of its own."""
 
     def most_nodes(self) -> int:
         """Any number."""
         return 1 << 30
-
-    def check(self, batch: BatchConfig) -> None:
-        """Settings for other batch systems are ignored."""
 
     def scripts(
         self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig

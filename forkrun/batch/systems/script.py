@@ -88,10 +88,9 @@ def merge_scripts(
     submission: NodeJobs,
     batch: BatchConfig,
     directives: str = "",
-    part_directives: str = "",
 ) -> dict[Path, str]:
     """Scripts of the merge after a submission, by path, if requested. `directives`: lines for the
-    batch system; `part_directives`: more of them for the jobs that make parts."""
+    batch system."""
     if not batch.merge:
         return {}
     merge = _merge_text(folder, batch, "Merges the outputs", directives)
@@ -99,7 +98,7 @@ def merge_scripts(
     if n_parts := submission.n_merge_parts:
         what = "Makes a part of the outputs, by its number,"
         scripts[part_script(folder, submission)] = _merge_text(
-            folder, batch, what, directives + part_directives, n_parts
+            folder, batch, what, directives, n_parts
         )
     return scripts
 

@@ -18,9 +18,9 @@ from forkrun.batch.systems.script import (
     node_script_text,
     part_script,
 )
-from forkrun.batch.systems.system import ASK_S, SUBMIT_S, Alive, Life, call
+from forkrun.batch.systems.system import ASK_S, SUBMIT_S, Alive, Life, System, ask, call
 from forkrun.config.batch import BatchConfig
-from forkrun.errors import BatchError, OutOfTimeError
+from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 
 _MOST_IN_ARRAY = 1000
@@ -54,20 +54,14 @@ exit $code
 """
 
 
-class Slurm:
+class Slurm(System):
     """Slurm by its commands, configured by SLURM_CONF or the site."""
 
     def most_nodes(self) -> int:
         """Largest array that the site allows."""
-        try:
-            said = call("slurm", ["scontrol", "show", "config"], ASK_S)
-        except BatchError:
-            return _MOST_IN_ARRAY  # Submitting will report the problem.
-        found = re.search(r"^MaxArraySize\s*=\s*(\d+)", said, re.MULTILINE)
+        said = ask("slurm", ["scontrol", "show", "config"]) or []  # Submitting reports problems.
+        found = re.search(r"^MaxArraySize\s*=\s*(\d+)", "\n".join(said), re.MULTILINE)
         return max(min(int(found[1]), _MOST_IN_ARRAY), 1) if found else _MOST_IN_ARRAY
-
-    def check(self, batch: BatchConfig) -> None:
-        """All settings of [batch] apply to Slurm."""
 
     def scripts(
         self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
@@ -116,21 +110,14 @@ class Slurm:
         if not by_name:
             return {}
         names = f"--name={','.join(by_name)}"
-        command = ["squeue", "--noheader", "--array", names, "--format=%j|%K|%T|%r"]
-        try:
-            lines = call("slurm", command, ASK_S).splitlines()
-        except BatchError:
-            return None
-        return dict(_lives(lines, by_name))
+        lines = ask("slurm", ["squeue", "--noheader", "--array", names, "--format=%j|%K|%T|%r"])
+        return None if lines is None else dict(_lives(lines, by_name))
 
     def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
         """Whether squeue knows a job of the merge."""
         names = f"--name={','.join(f'{each.name}-merge' for each in submissions)}"
-        try:
-            states = call("slurm", ["squeue", "--noheader", names, "--format=%T"], ASK_S).split()
-        except BatchError:
-            return None
-        return bool(set(states) - _OVER)
+        states = ask("slurm", ["squeue", "--noheader", names, "--format=%T"])
+        return None if states is None else bool(set(" ".join(states).split()) - _OVER)
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]

@@ -36,6 +36,7 @@ class System(Protocol):
 
     def check(self, batch: BatchConfig) -> None:
         """Raises ConfigError if a setting of [batch] is not supported."""
+        return
 
     def scripts(
         self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
@@ -66,6 +67,14 @@ class System(Protocol):
 
 ASK_S, SUBMIT_S = 20.0, 120.0
 """Time-outs of queries and of changes."""
+
+
+def ask(system: str, command: Sequence[str]) -> list[str] | None:
+    """Lines of the answer to a query; None if the batch system does not answer."""
+    try:
+        return call(system, command, ASK_S).splitlines()
+    except BatchError:
+        return None
 
 
 def call(system: str, command: Sequence[str], limit_s: float) -> str:

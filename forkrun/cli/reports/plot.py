@@ -11,7 +11,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural
 from forkrun.cli.arguments import add_option, add_options
 from forkrun.errors import ConfigError
-from forkrun.histograms.final.samples import axes_of
+from forkrun.histograms.final.templates import axes_of
 from forkrun.parent.result import Result
 
 DESCRIPTION = (

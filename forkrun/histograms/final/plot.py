@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from forkrun.base.arguments import check_flags, check_texts, listed_names, refused
 from forkrun.base.quantities import plural
 from forkrun.errors import ConfigError
-from forkrun.histograms.final.samples import Band, Sample, axes_of, samples_of, total_of
+from forkrun.histograms.final.templates import Band, Sample, axes_of, samples_of, total_of
 
 _CALL = "result.plot(…)"
 STYLES = {"cms": "CMS", "atlas": "ATLAS", "lhcb": "LHCb2", "alice": "ALICE", "root": "ROOT"}

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from msgspec import Struct
 
 from forkrun.formats.column_types import ColumnType
-from forkrun.index.column_names import ColumnNames
+from forkrun.index.whole_input import ColumnNames
 from forkrun.modules.objects.element_links import element_links
 from forkrun.modules.objects.relations import Relation, lcio_pointers, relations_of
 

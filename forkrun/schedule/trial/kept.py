@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from forkrun.config.anchor import cache_folder
 from forkrun.config.model import JobConfig
-from forkrun.index.cache import IndexCache
+from forkrun.index.read import IndexCache
 from forkrun.modules.program.dependence import Dependence, JobCode, together
 from forkrun.rundir.fingerprint import (
     CHOICE,

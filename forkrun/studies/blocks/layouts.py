@@ -25,8 +25,8 @@ from forkrun.config.outputs import MergeConfig, OutputConfig
 from forkrun.config.source import SourceConfig
 from forkrun.formats import Format
 from forkrun.formats.plain import ids_of, inner_of
+from forkrun.histograms.parts import HistogramSums
 from forkrun.histograms.root_file import sum_histograms
-from forkrun.histograms.sums import HistogramSums
 from forkrun.plan.model import read_plan
 from forkrun.rundir.directory import RunDirectory
 

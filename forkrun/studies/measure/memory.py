@@ -14,8 +14,7 @@ from msgspec import Struct, to_builtins
 from forkrun.base.quantities import megabytes, percent, plural
 from forkrun.config.model import JobConfig
 from forkrun.errors import ConfigError, JobError
-from forkrun.monitoring.records import Sample, read_records
-from forkrun.monitoring.report.memory_curves import complete_samples
+from forkrun.monitoring.records import Sample, complete_samples, read_records
 from forkrun.monitoring.report.memory_detail import MemoryDetail
 from forkrun.monitoring.report.sections import memory_detail
 from forkrun.monitoring.tables import Table, text_of
@@ -100,7 +99,7 @@ def forked_memory(run_dir: Path, n_children: int) -> Forked:
     without a complete sample of that time: the job is too short."""
     groups = [
         group
-        for group in complete_samples(read_records(run_dir).samples)
+        for group in complete_samples(read_records(run_dir))
         if _all_have_worked(group, n_children)
     ]
     if not groups:
@@ -143,7 +142,7 @@ def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
 
 def memory_per_child(run_dir: Path) -> list[Moment]:
     """Mean over the children for each complete sample."""
-    groups = complete_samples(read_records(run_dir).samples)
+    groups = complete_samples(read_records(run_dir))
     start_s = min((sample.time_s for group in groups for sample in group), default=0.0)
     moments = []
     for group in groups:

@@ -21,10 +21,9 @@ from forkrun.config.model import ForkingConfig, JobConfig
 from forkrun.index.model import FileIndex, Flags, LumiRanges
 from forkrun.monitoring.report.children import spread, utilization
 from forkrun.monitoring.tables import Table
-from forkrun.plan.lumi_mask import LumiMask
 from forkrun.plan.make import plan_selected, select_events
 from forkrun.plan.model import Plan
-from forkrun.plan.select import Selected
+from forkrun.plan.select import LumiMask, Selected
 from forkrun.studies.frame.study import Curve, Plot
 from forkrun.studies.simulation.layout import Costs, Floats, Layout, global_ranges, layout_of
 

@@ -5,7 +5,7 @@ const { head, sections } = CONTENT;
 
 const PARTS = {
   note: (text) => [element("p", { class: "note" }, text)],
-  table: (each) => [each.folded ? element("details", {}, element("summary", {}, each.title), table(each)) : table(each)],
+  table: (each) => [table(each)],
   tiles: ({ facts }) => [element("div", { class: "tiles" }, ...facts.map(tile))],
   names: ({ facts }) => [element("dl", { class: "facts" }, ...facts.flatMap(({ name, text, note }) => [element("dt", {}, word(name)), element("dd", {}, note ? `${text} · ${note}` : text)]))],
   lines: ({ facts, title }) => [element("h3", {}, title), element("ul", { class: "lines" }, ...facts.map(line))],

@@ -14,7 +14,7 @@ from forkrun.base.quantities import plural, whole_number
 from forkrun.cli.arguments import add_option, add_options, number_up_to, number_within
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config.anchor import anchored
-from forkrun.config.auto_children import AUTO
+from forkrun.config.choices import AUTO
 from forkrun.config.read import validate
 from forkrun.errors import ConfigError, InputError
 from forkrun.rundir.directory import RunDirectory
