@@ -14,17 +14,17 @@ namespace forkrun::root_io {
 namespace {
 
 template <typename Signed>
-std::int64_t counted(const std::byte* at, bool is_unsigned) {
+std::int64_t count_at(const std::byte* at, bool is_unsigned) {
   const auto count = big_endian<Signed>(at);
   return is_unsigned ? static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Signed>>(count))
                      : static_cast<std::int64_t>(count);
 }
 
-std::int64_t counted(const std::byte* at, const CountPlace& place) {
+std::int64_t count_at(const std::byte* at, const CountPlace& place) {
   switch (place.value_size) {
-    case 1: return counted<std::int8_t>(at, place.is_unsigned);
-    case 2: return counted<std::int16_t>(at, place.is_unsigned);
-    case 4: return counted<std::int32_t>(at, place.is_unsigned);
+    case 1: return count_at<std::int8_t>(at, place.is_unsigned);
+    case 2: return count_at<std::int16_t>(at, place.is_unsigned);
+    case 4: return count_at<std::int32_t>(at, place.is_unsigned);
     default: return big_endian<std::int64_t>(at);
   }
 }
@@ -183,7 +183,7 @@ void BranchWriter::note_counts(std::size_t n_bytes_before, std::size_t n_entries
 void BranchWriter::note_counts_at(const CountPlace& place, std::size_t begin) {
   const auto at = begin + *place.at;
   if (at + place.value_size <= pending_.size()) {
-    include_largest(place.leaf, counted(pending_.view().data() + at, place));
+    include_largest(place.leaf, count_at(pending_.view().data() + at, place));
   }
 }
 
