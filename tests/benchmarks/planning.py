@@ -17,7 +17,7 @@ from forkrun.config.choices import Distribution
 from forkrun.config.model import ForkingConfig, JobConfig
 from forkrun.index.model import FileIndex, LumiRanges
 from forkrun.index.whole_input import input_digests
-from forkrun.plan import guided
+from forkrun.plan import make
 from forkrun.plan.make import make_plan, select_events
 from forkrun.plan.select import count_lumis
 from forkrun.studies.simulation.compare import Overheads, hand_out, unit_times
@@ -98,7 +98,7 @@ def constants(children: int) -> None:
     print(f"worst utilization of {children} children:", ", ".join(MODELS))
     print("of left  last part  units")
     for of_left, last_part in CONSTANTS:
-        guided._UNITS_LEFT, guided._LAST_PART = of_left, last_part
+        make._UNITS_LEFT, make._LAST_PART = of_left, last_part
         rows = [worst(inputs, model, turned, children) for model, turned in MODELS.values()]
         found = "  ".join(f"{u:.3f}" for u, _ in rows)
         print(f"{of_left:7}  {last_part:9.4f}  {rows[0][1]:5}  {found}")
