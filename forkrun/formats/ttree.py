@@ -59,9 +59,11 @@ class TTreeFormat(Format):
         common_branches: bool = False,
         is_new: bool = False,
     ) -> None:
-        from forkrun.formats.fields import align
+        fields: Mapping[str, Any] = {}
+        if common_branches:
+            from forkrun.formats.fields import align
 
-        fields, _ = align(inputs, "alike", None, "ttree", exclude) if common_branches else ({}, [])
+            fields, _ = align(inputs, "alike", None, "ttree", exclude)
         _core.carry_objects(inputs, output, exclude, keep_first, identities, fields, is_new)
 
     def described(self, path: str, tree: str) -> list[Described]:

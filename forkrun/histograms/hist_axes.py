@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-import boost_histogram as bh
 import numpy as np
 import numpy.typing as npt
 
@@ -55,6 +54,8 @@ def described(axis: Any, n_declared: int | None = None) -> HistogramAxis:
 
 
 def _kind_and_bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
+    import boost_histogram as bh
+
     match axis:
         case bh.axis.StrCategory() | bh.axis.IntCategory():
             return AxisKind.CATEGORY, tuple(axis)
@@ -75,6 +76,8 @@ def _kind_and_bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
 
 def has_coordinates(axis: Any) -> bool:
     """Whether the core finds the bins: true for regular and variable axes."""
+    import boost_histogram as bh
+
     if axis.traits.circular or not isinstance(axis, bh.axis.Regular | bh.axis.Variable):
         return False
     return isinstance(axis, bh.axis.Variable) or axis.transform is None
@@ -89,6 +92,8 @@ def core_axes(axes: Sequence[Any]) -> _core.FillAxes:
 def _place(axis: Any) -> tuple[Any, ...]:
     """Edges, or low and width in boost_histogram's arithmetic: the width may differ from that
     between its outer edges."""
+    import boost_histogram as bh
+
     if not has_coordinates(axis):
         return ()
     return (axis.edges,) if isinstance(axis, bh.axis.Variable) else axis._ax.__getstate__()[-2:]
@@ -97,6 +102,8 @@ def _place(axis: Any) -> tuple[Any, ...]:
 def column_finder(axis: Any) -> Callable[[Any], npt.NDArray[Any]]:
     """Function from values of a fill, one or (n,), to coordinates or bins; -1 or n_bins for values
     outside. It raises ValueError or TypeError for values that the axis does not accept."""
+    import boost_histogram as bh
+
     if isinstance(axis, bh.axis.StrCategory):
         return _finder_of_texts(tuple(axis))
     if isinstance(axis, bh.axis.IntCategory):
@@ -166,6 +173,8 @@ def _compared(texts: npt.NDArray[np.str_], categories: Sequence[str]) -> Bins:
 
 def grown(axis: Any, values: Any) -> Any:
     """A growing axis with bins for all new values, in their order; other axes unchanged."""
+    import boost_histogram as bh
+
     if not axis.traits.growth:
         return axis
     if isinstance(axis, bh.axis.Integer):

@@ -131,7 +131,7 @@ def test_filters_in_cpp_are_on_their_path_and_common_to_those_behind(file: Path)
 
 def test_what_is_no_class_in_cpp_is_said(file: Path) -> None:
     job = forkrun.Job(file, job=PLUGINS)
-    with pytest.raises(ConfigError, match="give a class in"):
+    with pytest.raises(ConfigError, match="takes a class in C"):
         job.add("DimuonMass")
     job.add("cpp:DimuonMas")
     with pytest.raises(ConfigError, match='module class "DimuonMas"; did you'):

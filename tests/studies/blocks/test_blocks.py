@@ -99,7 +99,7 @@ def test_columns_of_modules_in_cpp_are_those_that_each_makes(tmp_path: Path) -> 
         "paths": {"p": ["two"]},
     }
     program = (
-        "import json, sys; from forkrun.config import validate;"
+        "import json, sys; from forkrun.config.read import validate;"
         "from forkrun.parent.preparation import prepare;"
         "found = prepare(validate(json.load(sys.stdin), 'job')).schedule.columns_of;"
         "print(json.dumps({label: sorted(names) for label, names in found.items()}))"

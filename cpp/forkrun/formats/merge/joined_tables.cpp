@@ -51,7 +51,7 @@ std::vector<NewBranch> branches_of(const OpenTable& opened) {
   std::vector<NewBranch> branches;
   for (const auto& branch : opened.file->input_tree(opened.table->name()).branches()) {
     if (!branch.layout.column) {
-      throw InputError("branch \"" + branch.layout.name + "\" is no column, and the table is an " +
+      throw InputError("branch \"" + branch.layout.name + "\" is not a column, and the table is an " +
                        "RNTuple in other files");
     }
     branches.push_back({branch.layout.name, *branch.layout.column, branch.layout.counter});
