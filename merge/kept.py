@@ -25,8 +25,8 @@ from forkrun.histograms.accumulators.finished import (
     merge_parts,
     read_part,
 )
+from forkrun.histograms.configured_axes import is_fine, made_of_fine, shown_axes
 from forkrun.histograms.finished import AXIS, restacked
-from forkrun.histograms.hist_axes import is_fine, made_of_fine, shown_axes
 from forkrun.histograms.parts import Named, read_parts
 from forkrun.histograms.root_file import add_histograms, sum_histograms
 from forkrun.merge.groups import Group, sums_to_store

@@ -133,7 +133,7 @@ class Step(Struct, frozen=True):
         return entry
 
     def _axes(self) -> list[dict[str, Any]]:
-        from forkrun.histograms.hist_axes import describe_axis
+        from forkrun.histograms.configured_axes import describe_axis
 
         try:
             return [describe_axis(axis) for axis in self.axes]

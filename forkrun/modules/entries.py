@@ -12,7 +12,7 @@ from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.config.modules import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.histograms import filled_columns
-from forkrun.histograms.hist_axes import axis_settings, filled_axes
+from forkrun.histograms.configured_axes import axis_settings, filled_axes
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.expressions import Expression

@@ -12,7 +12,7 @@ from forkrun.config.checks import Refused
 from forkrun.config.modules import AxisConfig
 from forkrun.histograms.axes import HistogramAxis
 from forkrun.histograms.booking import BookedHistogram
-from forkrun.histograms.hist_axes import filled_axes, made_of_fine, make_axis
+from forkrun.histograms.configured_axes import filled_axes, made_of_fine, make_axis
 from forkrun.histograms.parts import HistogramSums
 
 RANGES = (

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from forkrun.base.destinations import TOGETHER
 from forkrun.config.modules import ModuleConfig
-from forkrun.histograms.hist_axes import without_fine_bins
+from forkrun.histograms.configured_axes import without_fine_bins
 from forkrun.index.whole_input import input_name
 from forkrun.modules.program.dependence import JobCode, together
 from forkrun.parent.preparation import PreparedJob

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from forkrun.base.quantities import date, plural
 from forkrun.errors import InputError
-from forkrun.histograms.hist_axes import made_of_fine, shown_axes
+from forkrun.histograms.configured_axes import made_of_fine, shown_axes
 from forkrun.histograms.parts import read_parts
 from forkrun.parent.again.digests import FORKRUN, JobResults
 from forkrun.parent.again.reduced import reduced_job
