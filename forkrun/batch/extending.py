@@ -197,8 +197,7 @@ def _extended(
     of_modules = replace(known, branches=None, sums_of_weights={})
     job = planned.prepared(planned.conditions(), of_modules)
     n_before = len(plan.units)
-    same = max(ceil(sum(ranges.n_events) / max(len(ranges), 1)), 1)
-    n_nodes = (split or Split(events_per_node=same)).count(more.n_events)
+    n_nodes = (split or _same_split(ranges)).count(more.n_events)
     borders = [n_before + place for place in node_borders(more.units, n_nodes)]
     return NodesJob(job, [*ranges.first_unit[:-1], *borders], index, len(plan.files))
 
@@ -231,6 +230,11 @@ def _check_datasets(config: JobConfig, plan: Plan, joined: Plan) -> None:
             f' files of "{names[first]}" would come after those of "{names[last]}";'
             f' {_ELSEWHERE}, or another time with datasets = "{APART}" of such an output'
         )
+
+
+def _same_split(ranges: NodeRanges) -> Split:
+    """Split into nodes with as many events as the present ones."""
+    return Split(events_per_node=max(ceil(sum(ranges.n_events) / max(len(ranges), 1)), 1))
 
 
 def _with_files(config: JobConfig, files: Sequence[str]) -> JobConfig:

@@ -88,10 +88,14 @@ def _in_function(function: Any, seen: set[int]) -> Iterator[Import]:
     inner = {name: getattr(cell, "cell_contents", None) for name, cell in cells}
     variables = {**function.__globals__, **inner}
     for name in {*code.co_names, *code.co_freevars} & variables.keys():
-        value = variables[name]
-        for each in vars(value).values() if isinstance(value, type) else [unpartial(value)]:
+        for each in _functions_of(variables[name]):
             yield from _in_function(each, seen)
     yield from _in_code(code, function.__globals__, variables)
+
+
+def _functions_of(value: Any) -> list[Any]:
+    """The function itself, or the methods of a class."""
+    return list(vars(value).values()) if isinstance(value, type) else [unpartial(value)]
 
 
 def _in_code(

@@ -332,8 +332,13 @@ def _rounded(values: Values) -> int | None:
     return next((each for each in large.tolist() if int(float(each)) != each), None)
 
 
+def _n_none(array: ak.Array) -> int:
+    """Number of missing values in an array of one dimension."""
+    return int(ak.count_nonzero(ak.is_none(array))) if array.layout.is_option else 0
+
+
 def _refuse_none(array: ak.Array, what: str, remedy: str) -> None:
-    if n := array.layout.is_option and int(ak.count_nonzero(ak.is_none(array))):
+    if n := _n_none(array):
         raise TypeError(
             f"{what} None for {n} of {len(array)}, as ak.max or ak.firsts of an empty list does;"
             f" take {remedy}"

@@ -83,8 +83,7 @@ def _register_vectors() -> None:
     vector.register_awkward()
     for kind in _KINDS:
         ak.behavior["*", kind] = _vector_class(ak.behavior["*", kind])
-        one, check = ak.behavior[kind], {"__awkward_validation__": _checked(ak.behavior[kind])}
-        ak.behavior[kind] = type(one.__name__, (one,), check)
+        ak.behavior[kind] = _record_class(ak.behavior[kind])
         ak.behavior[ak.sum, kind] = _in_double(ak.behavior[ak.sum, kind])
     for operation in (np.add, np.subtract):
         for pair in itertools.product(_KINDS, _KINDS):
@@ -106,6 +105,11 @@ def _vector_class(plain: type) -> type:
     own |= {name: habit for name, (of, habit) in _HABITS.items() if hasattr(plain, of)}
     own["__module__"] = __name__  # else that of the metaclass, "abc"
     return type(plain.__name__, (_Linked, plain), own)
+
+
+def _record_class(plain: type) -> type:
+    """Class of one vector."""
+    return type(plain.__name__, (plain,), {"__awkward_validation__": _checked(plain)})
 
 
 def _checked(plain: type) -> Callable[[Any], None]:

@@ -205,7 +205,10 @@ class Column {
   /// For `n_lists` of a level: of level 0, one for each event.
   std::span<std::int64_t> resize_offsets(std::size_t n_lists, std::size_t level = 0);
   /// Has the outermost lists of another column, in its memory.
-  void share_offsets(const Column& of) { n_events_ = of.n_events_, offsets_[0] = of.offsets_[0]; }
+  void share_offsets(const Column& of) {
+    n_events_ = of.n_events_;
+    offsets_[0] = of.offsets_[0];
+  }
   /// Appends the events [first, last) of a column of the same type.
   void append(const Column& from, std::size_t first, std::size_t last);
   /// Has no events until it is filled again, so that a producer that forgets to fill it is
