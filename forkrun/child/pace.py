@@ -59,8 +59,11 @@ _GROWTH = 8
 _GAIN = 1.05
 """Ratio of the rates at which larger blocks are worth their memory."""
 _LONGEST_BLOCK_S = 0.25
-"""Blocks that take longer do not grow, unless most of it is fixed cost: progress and balance would
+"""Blocks that take longer do not grow, unless much of it is fixed cost: progress and balance would
 suffer."""
+_CALLS_IN_BLOCK, _CALLS_IN_LONG_BLOCK = 8, 2
+"""Multiples of a call's fixed cost that a block may take if this is longer: within the time of a
+stretch, and beyond it."""
 _COLUMN_BYTES = 64_000_000
 """Memory that the columns of a block may take."""
 _SMALLEST_BLOCK = 1024
@@ -81,6 +84,12 @@ def first_stretch(n_events: int, n_children: int, rate: float) -> int:
     an equal share in a short job, of which nothing is left for a second call."""
     most, share = int(rate * _FIRST_TRIED_S), ceil(n_events / n_children)
     return share if share <= most else min(most, ceil(share / _FEWEST_SHARES))
+
+
+def _longest_block_s(per_call_s: float) -> float:
+    """Time that a block may take to grow further."""
+    calls_s = min(_CALLS_IN_BLOCK * per_call_s, _LONGEST_S)
+    return max(_LONGEST_BLOCK_S, calls_s, _CALLS_IN_LONG_BLOCK * per_call_s)
 
 
 @dataclass
@@ -263,7 +272,7 @@ class Pace:
         each stretch in between would pay for a call. `n_bytes`: of the columns of an event."""
         per_call_s = self._per_call_s * self._slowness
         worth = per_call_s / (_GAIN - 1.0) * self._rate_of_events
-        short = max(_LONGEST_BLOCK_S - per_call_s, per_call_s) * self._rate_of_events
+        short = (_longest_block_s(per_call_s) - per_call_s) * self._rate_of_events
         larger = int(min(worth, short, _COLUMN_BYTES / n_bytes if n_bytes else inf, _LARGEST_BLOCK))
         self.block = max(self.block, larger)
 
@@ -277,5 +286,5 @@ class Pace:
         is_wide = n_bytes * larger > _COLUMN_BYTES
         if not is_worth_it or is_wide or larger == self.block:
             self._grows = False
-        elif self.block / self._rate <= max(_LONGEST_BLOCK_S, 2 * self._per_call_s):
+        elif self.block / self._rate <= _longest_block_s(self._per_call_s):
             self.block = larger

@@ -14,6 +14,7 @@ from forkrun.modules.objects.collections import NoSuchNameError
 from forkrun.modules.objects.links import COLLECTION, NOTE, explain_missing, linked
 
 _KINDS = ("Momentum2D", "Momentum3D", "Momentum4D")
+_AXES = dict(zip(_KINDS, ("xy", "xyz", "xyzt"), strict=True))
 _FIELDS = ("pt", "eta", "phi", "mass", "x", "y", "z", "t")
 """Attributes read directly if they are fields; otherwise computed from the coordinates."""
 _OTHER_NAMES = {"px": "x", "py": "y", "pz": "z", "E": "t", "e": "t", "energy": "t"}
@@ -101,6 +102,7 @@ def _vector_class(plain: type) -> type:
         if hasattr(plain, of)
     }
     own |= {part: _noted(part, getattr(plain, part)) for part in _PARTS if hasattr(plain, part)}
+    own |= {name: _on_cartesian(getattr(ak.Array, name)) for name in ("__add__", "__sub__")}
     own["__awkward_validation__"] = _checked(plain)
     own |= {name: habit for name, (of, habit) in _HABITS.items() if hasattr(plain, of)}
     own["__module__"] = __name__  # else that of the metaclass, "abc"
@@ -201,16 +203,54 @@ def _in_double(operation: Any) -> Any:
     which float32 would lose."""
 
     def sum_of(*arrays: Any, **options: Any) -> Any:
-        return operation(*(_doubled(each) for each in arrays), **options)
+        return operation(*(_cartesian(each) for each in arrays), **options)
 
     return sum_of
 
 
-def _doubled(array: Any) -> Any:
-    """The coordinates alone, as float64."""
-    if not isinstance(array, ak.Array):
+def _on_cartesian(operation: Any) -> Any:
+    """The operator on Cartesian coordinates. Awkward Array would first copy vectors to each of
+    their combinations: here they are converted once."""
+
+    def of_two(self: Any, other: Any) -> Any:
+        return operation(_cartesian(self), _cartesian(other))
+
+    return of_two
+
+
+def _cartesian(array: Any) -> Any:
+    """Cartesian coordinates alone, as float64."""
+    if not isinstance(array, ak.Array) or _is_cartesian(array.layout):
         return array
+    import vector
+
     name = array.layout.purelist_parameter("__record__")
     others = {other for own, others in _OTHERS if own <= {*array.fields} for other in others}
     coordinates = array[[field for field in array.fields if field in _COORDINATES - others]]
-    return ak.with_name(ak.values_astype(coordinates, np.float64), name)
+
+    def convert(layout: Any, **_: Any) -> Any:
+        if layout.is_indexed and layout.content.is_record:
+            few = layout if len(layout.content) <= len(layout) else layout.to_packed()
+            return few.copy(content=converted(few.content)) if few.is_indexed else converted(few)
+        return converted(layout) if layout.is_record else None
+
+    def converted(records: Any) -> Any:
+        contents = [records[field].to_packed() for field in records.fields]
+        if _is_cartesian(records):
+            return records
+        if not all(each.is_numpy for each in contents):  # some are missing
+            return ak.values_astype(records, np.float64, highlevel=False)
+        columns = [each.to_backend_array().astype(np.float64) for each in contents]
+        vectors = vector.array(dict(zip(records.fields, columns, strict=True)))
+        values = [ak.contents.NumpyArray(getattr(vectors, axis)) for axis in _AXES[name]]
+        return ak.contents.RecordArray(values, [*_AXES[name]])
+
+    return ak.with_name(ak.transform(convert, coordinates), name)
+
+
+def _is_cartesian(layout: Any) -> bool:
+    return (
+        layout.is_record
+        and "".join(layout.fields) in _AXES.values()
+        and all(each.is_numpy and each.dtype == np.float64 for each in layout.contents)
+    )
