@@ -1,6 +1,8 @@
 #include <forkrun/core/data/masks.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace forkrun {
 
@@ -36,16 +38,47 @@ void Masks::add(std::size_t mask, std::size_t other) const {
   }
 }
 
-std::vector<EntryRun> runs_of(std::span<const std::uint8_t> mask) {
-  std::vector<EntryRun> runs;
-  for (auto at = mask.begin();;) {
-    const auto first = std::find(at, mask.end(), 1);
-    if (first == mask.end()) {
-      return runs;
-    }
-    at = std::find(first, mask.end(), 0);
-    runs.push_back({first - mask.begin(), at - mask.begin()});
+namespace {
+
+/// Up to 64 bytes of a mask as bits, the first one lowest.
+std::uint64_t bits_of(std::span<const std::uint8_t> mask) {
+  constexpr std::size_t n_in_word = 8;
+  constexpr std::uint64_t lowest_bits_to_highest_byte = 0x0102040810204080;
+  std::uint64_t bits = 0;
+  std::size_t event = 0;
+  for (; event + n_in_word <= mask.size(); event += n_in_word) {
+    std::uint64_t word{};
+    std::memcpy(&word, &mask[event], n_in_word);
+    bits |= (word * lowest_bits_to_highest_byte) >> 56U << event;
   }
+  for (; event < mask.size(); ++event) {
+    bits |= std::uint64_t{mask[event]} << event;
+  }
+  return bits;
+}
+
+}  // namespace
+
+std::vector<EntryRun> runs_of(std::span<const std::uint8_t> mask) {
+  constexpr std::size_t n_at_once = 64;
+  std::vector<EntryRun> runs;
+  std::uint64_t is_in_run = 0;
+  for (std::size_t first = 0; first < mask.size(); first += n_at_once) {
+    const auto bits = bits_of(mask.subspan(first, std::min(n_at_once, mask.size() - first)));
+    for (auto changes = bits ^ (bits << 1U | is_in_run); changes != 0; changes &= changes - 1) {
+      const auto event = static_cast<std::int64_t>(first) + std::countr_zero(changes);
+      if (is_in_run == 0) {
+        runs.push_back({event, event});
+      } else {
+        runs.back().last = event;
+      }
+      is_in_run ^= 1U;
+    }
+  }
+  if (is_in_run != 0) {
+    runs.back().last = static_cast<std::int64_t>(mask.size());
+  }
+  return runs;
 }
 
 namespace {

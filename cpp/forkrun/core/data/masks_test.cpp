@@ -1,6 +1,8 @@
 #include <forkrun/core/data/masks.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -92,6 +94,26 @@ std::vector<T> values_of(const Column& column) {
 Offsets offsets_of(const Column& column, std::size_t level = 0) {
   const auto offsets = column.offsets(level);
   return {offsets.begin(), offsets.end()};
+}
+
+TEST(RunsOfTest, runs_are_where_the_mask_is_1) {
+  std::mt19937 random{1};
+  for (const auto share : {0.0, 0.1, 0.5, 0.9, 1.0}) {
+    for (std::size_t n = 0; n < 200; ++n) {
+      std::bernoulli_distribution is_left{share};
+      std::vector<std::uint8_t> mask(n);
+      std::ranges::generate(mask, [&] { return static_cast<std::uint8_t>(is_left(random)); });
+      std::vector<std::uint8_t> from_runs(n);
+      std::int64_t end = -1;
+      for (const auto& [first, last] : runs_of(mask)) {
+        EXPECT_LT(end, first);
+        EXPECT_LT(first, last);
+        std::fill(from_runs.begin() + first, from_runs.begin() + last, std::uint8_t{1});
+        end = last;
+      }
+      EXPECT_EQ(from_runs, mask);
+    }
+  }
 }
 
 const std::vector<std::uint8_t> mask{0, 1, 1, 0, 1};
