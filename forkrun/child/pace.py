@@ -68,11 +68,12 @@ _COLUMN_BYTES = 64_000_000
 """Memory that the columns of a block may take."""
 _SMALLEST_BLOCK = 1024
 """Events of a block, at least, however much memory that takes: each costs a call."""
-_BLOCKS_AT_FIRST = 64
+_FEWEST_AT_FIRST, _MOST_AT_FIRST = 8, 64
 """Blocks of a first stretch that has more than a few events: nobody knows how long these take."""
-_SMALLEST_AT_FIRST = 32
-"""Events of these, at least: calls of a small unit cost more than its events, and a block of events
-that take a second each does not seem to hang yet."""
+_SMALLEST_AT_FIRST, _SMALL_AT_FIRST = 32, 128
+"""Events of these, at least, and where there would be more blocks than the fewest: calls of a small
+unit cost more than its events, and a block of events that take seconds each does not seem to hang
+yet."""
 _MOST_CHOSEN = 65_536
 """Events of a block that the source chooses, at most."""
 _SLOW = 10.0
@@ -153,7 +154,8 @@ class Pace:
         short where lumis are to be whole."""
         if n_events <= max(_FIRST_EVENTS, self.n_tried) or (self.block_size and not self._rate):
             return self.block
-        at_first = max(n_events // _BLOCKS_AT_FIRST, _SMALLEST_AT_FIRST)
+        at_first = min(n_events // _FEWEST_AT_FIRST, _SMALL_AT_FIRST)
+        at_first = max(n_events // _MOST_AT_FIRST, at_first, _SMALLEST_AT_FIRST)
         most = max(int(self._rate * self.longest_block_s), 1) if self._rate else at_first
         if not self.block:
             return 0 if most >= _MOST_CHOSEN else min(most, _FIRST_BLOCK)

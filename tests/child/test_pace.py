@@ -242,11 +242,11 @@ def test_thousands_of_modules_are_called_few_times(s_per_call: float) -> None:
 
 def test_blocks_of_slow_events_end_in_time_where_a_stretch_cannot_be_short() -> None:
     pace = Pace(8, None)
-    assert [pace.block_of(n) for n in (16, 640, 6_400, 1_000_000)] == [8192, 32, 100, 8192]
+    assert [pace.block_of(n) for n in (16, 64, 640, 6_400, 64_000)] == [8192, 32, 80, 128, 1_000]
     pace.note(100, 200.0, 200.0, 0)
     assert pace.block_of(5_000) == 30  # of 60 s
     of_core = Pace(8, 0, longest_block_s=3.0)
-    assert [of_core.block_of(n) for n in (16, 6_400)] == [0, 100]
+    assert [of_core.block_of(n) for n in (16, 6_400)] == [0, 128]
     of_core.note(100, 10.0, 10.0, 0)
     assert of_core.block_of(5_000) == 30
     of_core.note(100_000, 1.0, 1.0, 0)
