@@ -34,7 +34,7 @@ from forkrun.modules.program.outside import environment_digest
 from forkrun.modules.program.own_code import put_into_libraries
 from forkrun.monitoring.host import describe_host
 from tests.server import fault_injection
-from tests.server.forked_worker import ForkedWorker, keep
+from tests.server.forked_worker import ForkedWorker, KeptWorker, keep
 from tests.server.served_python import write_program
 
 _PRELOADED = (
@@ -110,14 +110,14 @@ class CommandServer:
                 os.killpg(pid, signal.SIGKILL)
                 raise
 
-    def start_worker(self, module: str, errors: int, environment: dict[str, str]) -> ForkedWorker:
+    def start_worker(self, module: str, errors: int, environment: dict[str, str]) -> KeptWorker:
         """A worker that is no child of this process, which may have threads."""
 
         def begin(module: str, *theirs: int) -> None:
             streams = dict(zip((0, 1, 2, *_OF_WORKER), (theirs[0], 1, 2, *theirs), strict=True))
             assert self.run([WORKER, module], Path.cwd(), environment, streams, 60.0) == 0
 
-        return ForkedWorker(module, errors, begin)
+        return KeptWorker(module, errors, begin)
 
     def close(self) -> None:
         """Ends the process."""
@@ -267,6 +267,7 @@ def _preload() -> None:
     environment_digest()
     gc.collect()
     gc.freeze()  # forks leave alone, also when they end, what there is by now
+    _core.join_pages()  # a fork takes two thirds of the time
 
 
 def main(listener: str, life: str, python: str) -> None:

@@ -17,32 +17,36 @@ Begin = Callable[[str, int, int, int, int], None]
 
 
 class ForkedWorker:
-    """What helper.py uses of a `subprocess.Popen`. A process between, the keeper, waits for the
-    worker, so that nothing else here has to."""
+    """What helper.py uses of a `subprocess.Popen`."""
 
-    def __init__(self, module: str, errors: int, begin: Begin | None = None) -> None:
+    def __init__(self, module: str, errors: int) -> None:
         read_in, write_in = os.pipe()
         read_out, write_out = os.pipe()
-        read_status, write_status = os.pipe()
-        (begin or _begin)(module, read_in, write_out, errors, write_status)
-        for theirs in (read_in, write_out, write_status):
-            os.close(theirs)
+        self._exit_code: int | None = None
+        self.pid = self._begin(module, read_in, write_out, errors)
+        os.close(read_in)
+        os.close(write_out)
         self.stdin = os.fdopen(write_in, "wb")
         self.stdout = os.fdopen(read_out, "rb")
-        self._status = os.fdopen(read_status)
-        self.pid = int(self._status.readline())
-        self._exit_code: int | None = None
+
+    def _begin(self, module: str, read_in: int, write_out: int, errors: int) -> int:
+        pid = os.fork()
+        if pid == 0:
+            _take_streams(read_in, write_out, errors)
+            _work(module)
+        return pid
 
     def poll(self) -> int | None:
         """Its exit code, None while it runs."""
-        is_over = self._exit_code is not None or select.select([self._status], [], [], 0)[0]
-        return self.wait() if is_over else None
+        if self._exit_code is None:
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            self._exit_code = os.waitstatus_to_exitcode(status) if done else None
+        return self._exit_code
 
     def wait(self) -> int:
         """Its exit code, when it has ended."""
         if self._exit_code is None:
-            self._exit_code = int(self._status.readline() or -signal.SIGKILL)
-            self._status.close()
+            self._exit_code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self._exit_code
 
     def kill(self) -> None:
@@ -58,23 +62,40 @@ class ForkedWorker:
         self.wait()
 
 
-def _begin(module: str, read_in: int, write_out: int, errors: int, write_status: int) -> None:
-    begins = os.fork()
-    if begins == 0:
-        if os.fork() == 0:
-            keep(module, read_in, write_out, errors, write_status)
-        os._exit(0)
-    os.waitpid(begins, 0)
+class KeptWorker(ForkedWorker):
+    """One that is no child of this process, which may have threads: another process, the keeper,
+    forks it and waits for it."""
+
+    def __init__(self, module: str, errors: int, begin: Begin) -> None:
+        self._have_begin = begin
+        super().__init__(module, errors)
+
+    def _begin(self, module: str, read_in: int, write_out: int, errors: int) -> int:
+        read_status, write_status = os.pipe()
+        self._have_begin(module, read_in, write_out, errors, write_status)
+        os.close(write_status)
+        self._status = os.fdopen(read_status)
+        return int(self._status.readline())
+
+    def poll(self) -> int | None:
+        """Its exit code, None while it runs."""
+        is_over = self._exit_code is not None or select.select([self._status], [], [], 0)[0]
+        return self.wait() if is_over else None
+
+    def wait(self) -> int:
+        """Its exit code, when it has ended."""
+        if self._exit_code is None:
+            self._exit_code = int(self._status.readline() or -signal.SIGKILL)
+            self._status.close()
+        return self._exit_code
 
 
 def keep(module: str, read_in: int, write_out: int, errors: int, write_status: int) -> NoReturn:
     """Starts the worker, and writes its number and its exit code."""
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number, stream in enumerate((read_in, write_out, errors)):
-        os.dup2(stream, number)
+    _take_streams(read_in, write_out, errors)
     pid = os.fork()
     if pid == 0:
-        os.closerange(3, 4096)
         _work(module)
     os.dup2(write_status, 3)
     for number in (0, 1, 2):
@@ -86,9 +107,15 @@ def keep(module: str, read_in: int, write_out: int, errors: int, write_status: i
     os._exit(0)
 
 
+def _take_streams(*streams: int) -> None:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+
+
 def _work(module: str) -> NoReturn:
     from forkrun.fork.helper import serve
 
+    os.closerange(3, 4096)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])

@@ -19,7 +19,7 @@ from typing import Any
 
 from forkrun.fork.command import CleanCommand
 from tests.server.command_server import Call, CommandServer
-from tests.server.forked_worker import ForkedWorker
+from tests.server.forked_worker import KeptWorker
 
 PATIENCE_S = 300.0
 """Until a fact that is waited for counts as missing: a machine under load is slow, not wrong."""
@@ -134,7 +134,7 @@ def run_served(clean: CleanCommand, descriptors: Sequence[int]) -> int:
         return _run_words(words, Path.cwd(), clean.environment, streams)
 
 
-def start_served_worker(module: str, errors: int) -> ForkedWorker:
+def start_served_worker(module: str, errors: int) -> KeptWorker:
     """A worker that reads files for this process."""
     return _server().start_worker(module, errors, environment())
 
