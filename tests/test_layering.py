@@ -123,6 +123,7 @@ CPP = {
 OPENS_FILES = {
     "bytes/local_file.cpp": "input",
     "bytes/remote/cached_file.cpp": "the cache of input on servers",
+    "bytes/remote/decoded_blocks.cpp": "content of blocks in the cache",
     "bytes/remote/remote_ends.cpp": "ends of input on servers",
     "formats/root_file/input_file.cpp": "input on a server, by ROOT",
     "formats/root_file/output_descriptor.cpp": "outputs",

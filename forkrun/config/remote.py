@@ -16,6 +16,8 @@ from forkrun.config.anchor import cache_folder, is_url
 
 _TOLD = "FORKRUN_REMOTE_CACHE"
 """Variable with the form of the cache, its limit, the job's begin [s] and the folder."""
+_DECODED = "FORKRUN_DECODED_CACHE"
+"""Variable that is set if uncompressed blocks are kept there, too."""
 FORMS = {"auto": "own", "on": "asked", "off": ""}
 """Settings of source.cache that are no folder."""
 
@@ -25,11 +27,17 @@ def remote_cache_folder(cache: str = "auto") -> Path | None:
     return cache_folder("remote") if cache in FORMS else Path(cache)
 
 
-def use_remote_cache(files: Iterable[str], cache: str = "auto", limit: str | int = "5%") -> None:
+def use_remote_cache(
+    files: Iterable[str], cache: str = "auto", limit: str | int = "5%", decoded: bool = False
+) -> None:
     """Tells this process and those that it starts where to keep what they read of remote files.
-    `cache`, `limit`: as in [source]."""
+    `cache`, `limit`, `decoded`: as in [source]."""
     folder, form = remote_cache_folder(cache), FORMS.get(cache, "shared")
-    if folder is None or not form or not any(map(is_url, files)):
+    if decoded:
+        os.environ[_DECODED] = "on"
+    else:
+        os.environ.pop(_DECODED, None)
+    if folder is None or not form or not (decoded or any(map(is_url, files))):
         os.environ.pop(_TOLD, None)
         return
     os.environ[_TOLD] = f"{form} {limit} {int(time.time())} {folder.absolute()}"

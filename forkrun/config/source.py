@@ -161,6 +161,8 @@ class SourceConfig(Section):
     may share (docs/remote.md#the-cache)."""
     cache_limit: ShareOrSize = "5%"
     """Largest size of that cache, or its share of the free space."""
+    cache_decoded: bool = False
+    """Whether that cache also keeps, uncompressed, what LZMA has compressed: of any file."""
     tree: str = "Events"
     """The tree of events with its folders (`"folder/Events"`): its newest cycle, or `"Events;2"`. A
     pattern takes several trees of a file (docs/configuration.md#several-trees-of-a-file)."""

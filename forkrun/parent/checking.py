@@ -87,7 +87,8 @@ def _index(config: JobConfig, found: Findings) -> tuple[JobConfig, list[FileInde
         return config, None
     missing = {problem.file for problem in problems}
     files = [file for file in dict.fromkeys(files) if file not in missing]
-    use_remote_cache(files, config.source.cache, config.source.cache_limit)
+    source = config.source
+    use_remote_cache(files, source.cache, source.cache_limit, source.cache_decoded)
     index, unreadable = try_index(files, config.source.ids) if files else ([], [])
     if files and not index and (known := with_known_ids(config, files)):
         config = known

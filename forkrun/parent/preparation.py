@@ -283,7 +283,8 @@ def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) 
     """Index of the files. `plan`: of these files, with their trees and datasets, if known."""
     trees = plan.trees if plan else ()
     all_files = [*files, *(f for each in config.source.friends for f in each.files)]
-    use_remote_cache(all_files, config.source.cache, config.source.cache_limit)
+    source = config.source
+    use_remote_cache(all_files, source.cache, source.cache_limit, source.cache_decoded)
     if any(map(is_url, all_files)):
         share_ends()
     leaves_out = config.recovery.leaves_files_out

@@ -30,7 +30,8 @@ FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "pref
 OF_PROGRAM = {"modules.code", "modules.values", "modules.place"}
 """Keys of a module filled by a running program: their content counts as code."""
 CHOICE = {
-    "files", "list", "prefixes", "cache", "cache_limit", "duplicates", "lumi_mask", "runs",
+    "files", "list", "prefixes", "cache", "cache_limit", "cache_decoded", "duplicates", "lumi_mask",
+    "runs",
     "max_events", "skip_events", "order", "datasets", "only",
 }  # fmt: skip
 """Keys of [source] and [[datasets]] that select and locate events."""
@@ -85,7 +86,7 @@ def described_job(config: JobConfig, *, may_grow: bool = False) -> dict[str, Any
 
 def _leave_out_places(described: dict[str, Any]) -> None:
     """Removes the locations of remote files: the digests of the input cover their content."""
-    for key in ("cache", "cache_limit"):
+    for key in ("cache", "cache_limit", "cache_decoded"):
         described.pop(key, None)
     if described.pop("prefixes", None):
         described["files"] = None

@@ -171,7 +171,8 @@ def _measured(files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> 
 def _indexed(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
     """Index with the ids of the job or of its files; without ids if those branches are missing."""
     files = input_files(config.source)
-    use_remote_cache(files, config.source.cache, config.source.cache_limit)
+    source = config.source
+    use_remote_cache(files, source.cache, source.cache_limit, source.cache_decoded)
     index, problems = try_index(files, config.source.ids)
     if problems:
         config = with_known_ids(config, files) or without_ids(config)

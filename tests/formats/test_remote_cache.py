@@ -3,6 +3,7 @@ whatever becomes of server, cache and processes meanwhile."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -309,7 +310,8 @@ def test_jobs_that_are_killed_at_any_moment_leave_a_cache_that_is_right(
         deadline = time.monotonic() + PATIENCE_S
         while len(server.requests) < asked and killed.poll() is None:
             assert time.monotonic() < deadline
-        os.killpg(killed.pid, 9)
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.killpg(killed.pid, 9)
         killed.wait()
         assert site.digests("next", url, "--force") == truth
 

@@ -20,4 +20,10 @@ class ContentDigest {
                                       0x082efa98ec4e6c89};  ///< digits of pi
 };
 
+[[nodiscard]] inline std::array<std::uint64_t, 2> digest_of(std::span<const std::byte> bytes) {
+  ContentDigest digest;
+  digest.add(bytes);
+  return digest.value();
+}
+
 }  // namespace forkrun

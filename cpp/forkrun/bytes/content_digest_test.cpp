@@ -7,15 +7,7 @@
 
 namespace forkrun {
 
-namespace {
-
-std::array<std::uint64_t, 2> digest_of(std::span<const std::byte> bytes) {
-  ContentDigest digest;
-  digest.add(bytes);
-  return digest.value();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST(ContentDigest, DependsOnEveryBit) {
   std::vector<std::byte> bytes(149);  // two whole stripes and a part of one

@@ -10,6 +10,7 @@
 #include <Compression.h>
 #include <RZip.h>
 
+#include <forkrun/bytes/decoded_blocks.hpp>
 #include <forkrun/bytes/inflate.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
@@ -121,10 +122,30 @@ bool unzip_by_root(std::span<const std::byte> from, std::span<std::byte> into) {
   return n_done == n_into;
 }
 
+/// LZMA, and ROOT's old codec, take much longer than a disk.
+bool is_slow(std::span<const std::byte> block) {
+  return block[0] == std::byte{'X'} || block[0] == std::byte{'C'};
+}
+
+bool unzip_once(std::span<const std::byte> block, std::span<std::byte> into) {
+  auto* const decoded = DecodedBlocks::of_job();
+  if (decoded != nullptr && decoded->take(block, into)) {
+    return true;
+  }
+  const bool is_done = unzip_by_root(block, into);
+  if (is_done && decoded != nullptr) {
+    decoded->keep(block, into);
+  }
+  return is_done;
+}
+
 /// Whether a block filled `into`.
 bool unzip_block(std::span<const std::byte> block, std::span<std::byte> into) {
   if (is_zstd(block) && has_zstd()) {
     return unzip_zstd(block, into);
+  }
+  if (is_slow(block)) {
+    return unzip_once(block, into);
   }
   return (is_zlib(block) && inflate({block.subspan(header_size), into})) ||
          unzip_by_root(block, into);

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace, folder: Path) -> int:
     found = sorted(_core.cached_files(str(folder)), key=lambda file: -file[-1])
     rows = [
-        {"name": name or f"{path} (damaged)", "n_bytes": n_bytes, "n_kept_bytes": n_kept,
+        {"name": name or _other_name(path), "n_bytes": n_bytes, "n_kept_bytes": n_kept,
          "last_used": date(used_ns / 1e9)}
         for path, name, n_bytes, n_kept, used_ns in found
     ]  # fmt: skip
@@ -66,6 +66,11 @@ def _show(options: argparse.Namespace, folder: Path) -> int:
     return 0
 
 
+def _other_name(path: str) -> str:
+    is_decoded = os.path.basename(path).startswith("decoded-")
+    return "decoded blocks" if is_decoded else f"{path} (damaged)"
+
+
 def _clear(options: argparse.Namespace, folder: Path) -> int:
     n_bytes, failed = 0, []
     for path, _, _, n_kept_bytes, _ in _core.cached_files(str(folder)):
@@ -73,6 +78,7 @@ def _clear(options: argparse.Namespace, folder: Path) -> int:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
                 n_bytes += n_kept_bytes
+                os.unlink(path.removesuffix(".bytes") + ".records")
         except OSError as error:
             failed.append(f"{path}: cannot be removed: {error.strerror}")
     if failed:

@@ -41,12 +41,6 @@ struct Head {
 
 using Digest = std::array<std::uint64_t, 2>;
 
-Digest digest_of(std::span<const std::byte> bytes) {
-  ContentDigest digest;
-  digest.add(bytes);
-  return digest.value();
-}
-
 template <typename Value>
 std::span<const std::byte> bytes_of(const Value& value) {
   return std::as_bytes(std::span{&value, 1});

@@ -35,6 +35,7 @@ class RemoteCache {
   /// job's begin in seconds since 1970.
   [[nodiscard]] static RemoteCache* of_job();
 
+  [[nodiscard]] const std::string& folder() const { return folder_; }
   /// Path of the file for a version. Begins with the same text for all versions of a name.
   [[nodiscard]] std::string path_of(const std::string& name, const RemoteVersion& version) const;
   /// Identity of the latest used version; without a size: nothing is cached.
