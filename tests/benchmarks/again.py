@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from command_line import report
 from fileset import write_fileset
-from timing import Cost, Result, timed
+from timing import Cost, Result, format_table, measure, timed
 
 _OBJECTS = ("Muon", "Electron", "Jet", "FatJet", "Photon")
 _CODE = """
@@ -133,7 +134,44 @@ def main() -> None:
         fileset, what = write_fileset(Path(name), args.fileset)
         result = _measured(Path(name), json.loads(fileset.read_text()), what, args)
         print(_table(result))
-        report([result], args.json)
+        decoded = _of_lzma(Path(name), args)
+        print(format_table([decoded]))
+        report([result, decoded], args.json)
+
+
+def _of_lzma(folder: Path, args: argparse.Namespace) -> Result:
+    """Event loops of a job that reads columns of LZMA again: blocks kept uncompressed, or not."""
+    forkrun = [sys.executable, "-m", "forkrun"]
+    sample = folder / "lzma.root"
+    shape = ["--events", "200000", "--compression", "lzma:6", "--quiet"]
+    subprocess.run([*forkrun, "sample", str(sample), *shape], check=True)
+    names = [
+        f"{each}_{key}" for each in ("Jet", "Muon", "Electron") for key in ("pt", "eta", "phi")
+    ]
+    axes = [{"bins": 100, "low": 0, "high": 500}]
+    modules = [
+        {"label": name, "type": f"expression:{name}", "kind": "histogram", "axes": axes}
+        for name in names
+    ]
+    source = {"files": [str(sample)], "cache": str(folder / "kept")}
+
+    def loop(is_decoded: bool) -> Cost:
+        job = folder / "lzma.json"
+        content = {"source": {**source, "cache_decoded": is_decoded}, "modules": modules,
+                   "paths": {"all": names}, "forking": {"children": args.children}}  # fmt: skip
+        job.write_text(json.dumps(content))
+        run = folder / "lzma-run"
+        words = ["run", str(job), "-o", str(run), "--force", "--quiet"]
+        subprocess.run([*forkrun, *words], check=True, stdout=subprocess.DEVNULL)
+        phases = json.loads((run / "report.json").read_text())["phases"]
+        return Cost(phases["event_loop_s"], json.loads((run / "timing.json").read_text())["cpu_s"])
+
+    loop(True)  # keeps the blocks
+    ways = {"kept uncompressed": True, "uncompressed again": False}
+    timers = {way: partial(loop, kept) for way, kept in ways.items()}
+    return Result(
+        "9 columns of LZMA: event loop", "uncompressed again", measure(timers, args.repeats)
+    )
 
 
 def _measured(

@@ -171,6 +171,8 @@ void BlocksOnDisk::keep(std::span<const std::byte> block, std::span<const std::b
     return;
   }
   end_ += n_bytes;
+  const std::lock_guard found{mutex_};
+  known_.try_emplace(record.block[0], files_.back().get(), record);
 }
 
 /// Files of this process: not those of the one that it was forked from.
@@ -185,7 +187,8 @@ bool BlocksOnDisk::begin() {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   const auto name =
       cache_.folder() + '/' + begin_of_name + std::to_string(process_) + '-' + std::to_string(now);
-  contents_ = created(name + end_of_contents);
+  files_.push_back(std::make_unique<Contents>(name + end_of_contents));
+  contents_ = created(files_.back()->path);
   records_ = created(name + end_of_records);
   return contents_ >= 0 && records_ >= 0;
 }
