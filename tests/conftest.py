@@ -149,12 +149,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _other_tests_are_no_part_of_a_program(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Values of hundreds of modules that pytest has collected would be handed over to each job."""
+    """Values of hundreds of modules that pytest has collected would be handed over to each job, and
+    imported by it: the modules of a folder are attributes of its package."""
     is_other = re.compile(r"(.*\.)?(test_\w+|conftest)").fullmatch
 
     def own_modules() -> Iterator[ModuleType]:
         for module in all_own_modules():
-            if module is request.module or not is_other(module.__name__):
+            is_folder = f"{module.__name__}.".startswith("tests.") and hasattr(module, "__path__")
+            if module is request.module or not (is_folder or is_other(module.__name__)):
                 yield module
 
     monkeypatch.setattr(state, "own_modules", own_modules)
