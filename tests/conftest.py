@@ -23,7 +23,7 @@ from forkrun.fork.single_thread import limit_library_threads
 
 limit_library_threads()  # before NumPy is imported: tests fork
 
-from forkrun import api  # noqa: E402
+from forkrun import _core, api  # noqa: E402
 from forkrun.base.progress import in_notebook  # noqa: E402
 from forkrun.fork import helper  # noqa: E402
 from forkrun.fork.command import CleanCommand  # noqa: E402
@@ -125,6 +125,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     sys.dont_write_bytecode = _DO_NOT_WRITE
     gc.collect()
     gc.freeze()
+    _core.join_pages()  # a fork takes half the time
 
 
 @pytest.fixture(scope="session")

@@ -271,7 +271,8 @@ def test_the_kernel_tells_which_cell_runs(kernel: Kernel) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("children", [0, 2])
+@pytest.mark.quick_cases(1)
+@pytest.mark.parametrize("children", [2, 0])
 def test_a_changed_cell_computes_what_depends_on_it(kernel: Kernel, children: int) -> None:
     def hist(name: str, factor: int) -> str:
         axis = f"@job.hist((5, 0, 50), name='{name}')"

@@ -55,9 +55,9 @@ def scaled(events):
 """
 SKIM = {"label": "skim", "paths": ["all"]}
 OUTPUTS: tuple[list[dict[str, Any]], ...] = (
-    [], [SKIM], [{**SKIM, "compression": "zlib:3"}], [{**SKIM, "datasets": "together"}],
-    [SKIM, {"label": "every", "keep": ["run", "luminosityBlock", "event", "scaled"]}],
-    [{**SKIM, "per_lumi": True}], [{**SKIM, "format": "rntuple", "decisions": True}],
+    [], [SKIM, {"label": "every", "keep": ["run", "luminosityBlock", "event", "scaled"]}], [SKIM],
+    [{**SKIM, "per_lumi": True}], [{**SKIM, "datasets": "together"}],
+    [{**SKIM, "compression": "zlib:3"}], [{**SKIM, "format": "rntuple", "decisions": True}],
 )  # fmt: skip
 COUNTS = {
     "label": "counts", "type": "expression:num(Jet_pt)", "kind": "histogram",
@@ -174,6 +174,7 @@ def test_files_that_are_added_are_processed_alone(tmp_path: Path, given: Input) 
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("outputs", OUTPUTS[1:])
 def test_outputs_are_made_of_stored_and_new_events(
     tmp_path: Path, given: Input, outputs: list[dict[str, Any]]
@@ -301,6 +302,7 @@ def test_a_damaged_fragment_is_processed_again(tmp_path: Path, given: Input) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("place", [0, 1, 3])
 def test_a_dataset_that_is_added_is_processed_alone(
     tmp_path: Path, given: Input, place: int
