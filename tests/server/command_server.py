@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from fcntl import F_DUPFD, fcntl
@@ -238,6 +239,17 @@ def _run(words: list[str], before: Call | None) -> NoReturn:
             runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
         _run_program(words)
+    _end()
+
+
+def _end() -> NoReturn:
+    """Ends as Python does, which would take 80 ms to tidy up what a fork shares with the server."""
+    if threading.active_count() == 1:
+        atexit._run_exitfuncs()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
     sys.exit(0)
 
 
