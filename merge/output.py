@@ -28,7 +28,7 @@ from forkrun.merge.made_parts import MadeParts
 from forkrun.merge.parts import check_part
 from forkrun.merge.planned import Planned
 from forkrun.merge.positions import Entries
-from forkrun.merge.verify import branches_of, check_merged, total_digest
+from forkrun.merge.verify import check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.output_content import OutputContents
@@ -306,7 +306,6 @@ def _finished(
 ) -> MergedOutput:
     """Adds lists and carried objects to the files, and verifies them."""
     output, written, form = making.output, making.written, making.form
-    dataset = making.destination.dataset
     files = [target.path for target in making.targets]
     if output.per_lumi:
         write_json(files[0].parent / "files.json", _file_records(making.targets, n_events))
@@ -321,7 +320,7 @@ def _finished(
     if parts.are_of_nodes and parts.holds(making.names):
         rewritten = list(parts.written_anew.get(name, ()))
     elif form.name == planned.contents.input_format:
-        rewritten = _rewritten(form, files[0], planned, dataset)
+        rewritten = form.rewritten_branches(str(files[0]), planned.output_tree)
     else:
         rewritten = []
     n_bytes = sum(file.stat().st_size for file in files)
@@ -400,11 +399,3 @@ def _carry(making: _Making, config: JobConfig, planned: Planned, parts: MadePart
     common = source.branches == "common"
     file = str(making.targets[0].path)
     form.carry(inputs, file, by_entry, config.merge.keep_first, same, common)
-
-
-def _rewritten(form: Format, file: Path, planned: Planned, dataset: int | None) -> list[str]:
-    """Branches of objects in an output whose entries could not be copied as bytes."""
-    kept = branches_of(str(file), planned.output_tree, form)
-    input_files = planned.inputs[dataset]
-    found = form.rewritten_branches(input_files.first, input_files.tree)
-    return [branch for branch in found if branch in kept]

@@ -224,9 +224,9 @@ class Format:
         columns = self.read(path, tree, ids)
         return digest_of_ids(*(columns[name] for name in ids))
 
-    def rewritten_branches(self, path: str, tree: str) -> list[str]:
+    def rewritten_branches(self, path: str, tree: str, has_references: bool = False) -> list[str]:
         """Branches that outputs can neither copy as bytes nor read as columns, and therefore
-        rewrite."""
+        rewrite. `has_references`: objects of other files refer to others."""
         return []
 
     def try_copy(self, path: str, tree: str, names: Sequence[str], scratch: str) -> None:

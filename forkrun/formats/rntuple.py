@@ -48,7 +48,7 @@ class RNTupleFormat(TTreeFormat):
             with suppress(FileNotFoundError):
                 os.unlink(scratch)
 
-    def rewritten_branches(self, path: str, tree: str) -> list[str]:
+    def rewritten_branches(self, path: str, tree: str, has_references: bool = False) -> list[str]:
         """Returns none: objects that cannot be copied as bytes are read as columns."""
         return []
 

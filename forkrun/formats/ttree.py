@@ -136,8 +136,8 @@ class TTreeFormat(Format):
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         return _core.tree_digest(path, tree, ids)
 
-    def rewritten_branches(self, path: str, tree: str) -> list[str]:
-        return _core.rewritten_branches(path, tree)
+    def rewritten_branches(self, path: str, tree: str, has_references: bool = False) -> list[str]:
+        return _core.rewritten_branches(path, tree, has_references)
 
     def try_copy(self, path: str, tree: str, names: Sequence[str], scratch: str) -> None:
         _core.try_copy(path, tree, names, scratch)

@@ -112,13 +112,14 @@ class OtherObjects(NamedTuple):
     structures of trees and axes of histograms; `contents`: also of objects that cannot be merged;
     `problems`: lines on objects that cannot be carried to an output; `may_refer`: objects may refer
     to others by numbers of the file, so that ROOT needs their classes; `trees`: paths of other
-    trees, in the order of the file's keys."""
+    trees, in the order of the file's keys; `has_references`: objects in trees may refer, too."""
 
     forms: str = ""
     contents: str = ""
     problems: Sequence[str] = ()
     may_refer: bool = False
     trees: Sequence[str] = ()
+    has_references: bool = False
 
 
 class FriendPart(NamedTuple):

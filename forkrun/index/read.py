@@ -33,7 +33,7 @@ from forkrun.fork.helper import Answer, Request
 from forkrun.formats import Described
 from forkrun.index.model import NO_FILE, FileIndex, OtherObjects
 
-_VERSION = 11
+_VERSION = 12
 
 
 class IndexCache(Struct, frozen=True):

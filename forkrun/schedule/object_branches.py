@@ -35,7 +35,8 @@ def _check_tree(of_tree: InputBranches, wanted: set[str]) -> None:
     if file is None or not wanted:
         return
     tree, form, prefix = file.tree or of_tree.tree, of_tree.format, of_tree.prefix
-    found = _asked(file.path, lambda: form.rewritten_branches(file.path, tree))
+    refers = any(each.other_objects.has_references for each in of_tree.files)
+    found = _asked(file.path, lambda: form.rewritten_branches(file.path, tree, refers))
     _check_forms(of_tree.files, sorted(wanted.difference(prefix + name for name in found)))
     names = [name for name in dict.fromkeys(found) if prefix + name in wanted]
     if not names or _tried(form, file.path, tree, [names]) == [True]:

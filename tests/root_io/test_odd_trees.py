@@ -3,6 +3,7 @@ by `check` before any event."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,21 @@ def test_references_lead_to_their_objects_after_a_merge(
 def test_references_lead_to_their_objects_after_a_skim(folder: Path, tmp_path: Path) -> None:
     output = skim(tmp_path, folder / "links.root", "number % 2 == 1")
     assert call_root(linked_titles, str(output)) == [str(each) for each in NUMBERS[1::2]]
+
+
+@pytest.mark.parametrize("cuts", [[], ["number % 2 == 1"]])
+def test_references_that_the_first_file_has_not_lead_to_their_objects_after_a_skim(
+    folder: Path, tmp_path: Path, cuts: list[str]
+) -> None:
+    """In the output of other files these have other numbers: ROOT gives them anew."""
+    paths = [folder / f"{name}.root" for name in ("no_lists", "lists", "more_lists")]
+    with uproot.open(paths[0]) as file:
+        assert "TProcessID" not in file.classnames().values()
+    output = skim(tmp_path, paths, *cuts)
+    kept = [str(n) for n in NUMBERS[1:] if not cuts or n % 2 == 1]
+    assert call_root(linked_titles, str(output)) == 2 * kept
+    report = json.loads((output.parents[1] / "report.json").read_text())
+    assert report["events"]["outputs"][0]["written_anew"] == ["target", "links"]
 
 
 def test_lists_whose_objects_root_would_leave_out_are_refused_before_any_event(

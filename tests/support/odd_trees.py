@@ -3,6 +3,7 @@ that were disabled, with keys of old files."""
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
@@ -83,6 +84,19 @@ void write_links(const char* path, bool has_table) {
     link = &target;
   });
 }
+void write_lists(const char* path, bool refers) {
+  Writer writer(path, 0);
+  TNamed target, *address = &target;
+  TObjArray links, *linked = &links;
+  links.SetOwner();
+  writer.tree->Branch("target", &address, 32000, 0);
+  writer.tree->Branch("links", &linked, 32000, 0);
+  writer.write([&](int n) {
+    target.SetTitle(std::to_string(n).c_str());
+    links.Delete();
+    if (refers && n > 0) links.Add(new TRef(&target));
+  });
+}
 void write_numbers(const char* path) { Writer(path, 0).write([](int) {}); }
 """
 _LINKED = """
@@ -91,10 +105,18 @@ std::string linked_titles(const char* path) {
   auto* tree = file.Get<TTree>("Events");
   TNamed* target = nullptr;
   TRef* link = nullptr;
+  TObjArray* links = nullptr;
   tree->SetBranchAddress("target", &target);
-  tree->SetBranchAddress("link", &link);
+  const bool has_lists = tree->GetBranch("links") != nullptr;
+  if (has_lists) {
+    tree->SetBranchAddress("links", &links);
+  } else {
+    tree->SetBranchAddress("link", &link);
+  }
   std::string titles;
   for (Long64_t entry = 0; tree->GetEntry(entry) > 0; ++entry) {
+    if (has_lists) link = static_cast<TRef*>(links->First());
+    if (link == nullptr) continue;
     titles += link->GetObject() ? link->GetObject()->GetTitle() : "none";
     titles += ' ';
   }
@@ -110,9 +132,16 @@ def write_odd_trees(folder: Path) -> None:
     `strangers.root` (lists of objects of a class that the writer alone knows), `beside.root` (such
     an object belongs to the tree), `referring.root` (such an object, which others may refer to, is
     in the file), `links.root` and `tables.root` (each entry has an object whose title is the
-    number, and a reference to it; the second tree also has a table of references), `numbers.root`.
-    """
+    number, and a reference to it; the second tree also has a table of references), `no_lists.root`
+    and `lists.root` (the same with lists of references, which are empty in the first file, and in
+    the first entry of the second), `more_lists.root` (as if another program had written it),
+    `numbers.root`."""
     call_root(write, str(folder))
+    content = (folder / "more_lists.root").read_bytes()
+    found = re.search(rb"ProcessID0.(\w{8}(-\w{4}){3}-\w{12})", content)
+    assert found is not None
+    other = found[1].translate(bytes.maketrans(b"0123456789", b"1234567890"))
+    (folder / "more_lists.root").write_bytes(content.replace(found[1], other))
 
 
 def write(folder: str) -> None:
@@ -127,6 +156,9 @@ def write(folder: str) -> None:
         getattr(ROOT, f"write_{kind}")(f"{kind}.root")
     ROOT.write_links("links.root", False)
     ROOT.write_links("tables.root", True)
+    ROOT.write_lists("no_lists.root", False)
+    for name in ("lists", "more_lists"):
+        ROOT.write_lists(f"{name}.root", True)
     ROOT.write_tracks("never.root", N_EVENTS)
     ROOT.write_tracks("late.root", 12)
     ROOT.write_tracks("always.root", 0)

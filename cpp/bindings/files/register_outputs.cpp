@@ -251,9 +251,9 @@ the objects named in `exclude`, joined as in `merge_trees`, RNTuples as trees. `
 the inputs as they were indexed; `fields`: as in `merge_trees`. Raises InputError, OutputError.)");
   module.def(
       "rewritten_branches", &root_io::rewritten_branches, py::arg("path"), py::arg("tree"),
-      py::call_guard<py::gil_scoped_release>(),
+      py::arg("has_references") = false, py::call_guard<py::gil_scoped_release>(),
       R"(Branches of objects whose entries an output cannot copy as bytes: ROOT reads them and writes
-them again. Raises InputError.)");
+them again. `has_references`: objects of other files refer to others. Raises InputError.)");
   module.def(
       "try_copy", &root_io::try_copy, py::arg("path"), py::arg("tree"), py::arg("branches"),
       py::arg("scratch"), py::call_guard<py::gil_scoped_release>(),

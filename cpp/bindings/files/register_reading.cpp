@@ -86,7 +86,8 @@ py::typing::Dict<py::str, py::object> index_tree(const std::string& path, const 
       py::arg("stored_friends") = texts(index.stored_friends),
       py::arg("other_objects") =
           py::make_tuple(index.other.forms, index.other.contents, texts(index.other.problems),
-                         index.other.may_refer, texts(index.other.trees))
+                         index.other.may_refer, texts(index.other.trees),
+                         index.other.has_references)
               .cast<py::list>());
 }
 
@@ -238,7 +239,7 @@ InputError.)");
   "forms": [[name of a split branch, digest of its contents], …],
   "short_branches": branches with fewer entries than the tree,
   "other_objects": [digest of forms, digest of contents, [reason not to carry, …],
-  whether objects may refer to others]}`
+  whether objects may refer to others, other trees, whether objects in trees may]}`
 where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
 that can only be passed through; counter is the counting branch or "".
 With run_branch, lumi_branch or event_branch "" the ids are run 1, lumi file_number + 1, event

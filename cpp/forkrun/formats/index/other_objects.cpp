@@ -90,7 +90,7 @@ class OtherObjectsFinder {
     } else {
       add_with_root();
     }
-    found_.may_refer = numbers_objects_ && has_objects_;
+    found_.may_refer = found_.has_references && has_objects_;
     found_.forms = text_of(forms_);
     found_.contents = text_of(contents_);
     return std::move(found_);
@@ -116,7 +116,7 @@ class OtherObjectsFinder {
     if (path == tree_ && is_folder) {
       found_.problems.push_back("folder \"" + path + "\" has the name of the tree of events");
     }
-    numbers_objects_ = numbers_objects_ || type == "TProcessID";
+    found_.has_references = found_.has_references || type == "TProcessID";
     if ((path == tree_ && !is_folder) || type == "TProcessID" || path == "forkrun_origins") {
       return false;
     }
@@ -177,7 +177,6 @@ class OtherObjectsFinder {
   TreeFile& file_;
   std::string tree_;
   bool reads_ = true;
-  bool numbers_objects_ = false;
   bool has_objects_ = false;  ///< other than trees
   ContentDigest forms_;
   ContentDigest contents_;

@@ -16,6 +16,7 @@ struct OtherObjects {
   /// Objects that may refer to others by numbers of the file: ROOT has to know their classes.
   bool may_refer{};
   std::vector<std::string> trees;  ///< paths of the other trees, in the order of the file's keys
+  bool has_references{};           ///< objects in trees may refer to others, too
 };
 
 /// Without ROOT, where the file allows it; for remote files, from their directories. \throws

@@ -165,7 +165,7 @@ void ObjectMerger::keep(TreeFile& file, TKey& key, const std::string& folder,
                         const std::string& path) {
   auto record = read_object(file, key, path);
   TDirectory& target = output_.folder(folder);
-  const bool has_references = file.file().GetNProcessIDs() > 0;  // numbered file by file
+  const bool has_references = file.has_references();  // numbered file by file
   if (has_references || !write_object(target, record, compression_)) {
     const CapturedMessages messages;
     const TClass* type = TClass::GetClass(key.GetClassName());

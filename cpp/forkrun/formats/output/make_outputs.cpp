@@ -210,7 +210,8 @@ std::int64_t events_of_fragment(const std::string& path) {
   return n_events;
 }
 
-std::vector<std::string> rewritten_branches(const std::string& path, const std::string& tree) {
+std::vector<std::string> rewritten_branches(const std::string& path, const std::string& tree,
+                                            bool has_references) {
   const TreeFile file{path};
   std::vector<std::string> names;
   if (file.plain_members(tree)) {
@@ -218,7 +219,7 @@ std::vector<std::string> rewritten_branches(const std::string& path, const std::
   }
   for (TObject* object : *file.tree(tree).GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
-    if (is_rewritten(branch, file)) {
+    if (is_rewritten(branch, [&] { return has_references || file.has_references(); })) {
       names.emplace_back(branch.GetName());
     }
   }

@@ -59,8 +59,10 @@ std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& reques
 [[nodiscard]] std::int64_t events_of_fragment(const std::string& path);
 
 /// Top-level branches of objects whose entries an output cannot copy as bytes: ROOT reads and
-/// rewrites them, with its knowledge of their classes. \throws InputError
+/// rewrites them, with its knowledge of their classes. `has_references`: other files have. \throws
+/// InputError
 [[nodiscard]] std::vector<std::string> rewritten_branches(const std::string& path,
-                                                          const std::string& tree);
+                                                          const std::string& tree,
+                                                          bool has_references);
 
 }  // namespace forkrun::root_io

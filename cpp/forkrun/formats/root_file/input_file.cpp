@@ -208,6 +208,11 @@ bool InputFile::has(const std::string& name) const {
   return outline_ ? outline_->find(name).has_value() : file().GetKey(name.c_str()) != nullptr;
 }
 
+bool InputFile::has_references() const {
+  return outline_ ? std::ranges::count(outline_->keys(), "TProcessID", &FileKey::type) > 0
+                  : file().GetNProcessIDs() > 0;
+}
+
 void InputFile::check_identity(const FileIdentity& indexed) const {
   const bool is_same_time =
       indexed.modified_ns == 0 || identity_.modified_ns == indexed.modified_ns;

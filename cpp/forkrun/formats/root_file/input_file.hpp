@@ -53,6 +53,8 @@ class InputFile {
   [[nodiscard]] Compression compression() const;
   /// Whether the top directory has an object of this name.
   [[nodiscard]] bool has(const std::string& name) const;
+  /// Whether its objects may refer to others: by numbers that belong to the file.
+  [[nodiscard]] bool has_references() const;
 
   /// Compares the lists of its objects with the file. \throws InputError if they differ: readers
   /// would miss objects.

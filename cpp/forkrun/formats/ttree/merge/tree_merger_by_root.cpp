@@ -47,7 +47,7 @@ bool has_objects(const BranchTree& branches) {
 
 /// Objects may point to each other: by numbers that belong to their file.
 bool may_have_references(const InputFile& file, const BranchTree& branches) {
-  return file.file().GetNProcessIDs() > 0 && has_objects(branches);
+  return file.has_references() && has_objects(branches);
 }
 
 /// Whether entries can be taken as bytes.

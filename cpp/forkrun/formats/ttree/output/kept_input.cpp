@@ -41,9 +41,8 @@ std::string described(const BranchLayout& layout) {
   return layout.name + ", " + layout.described_type();
 }
 
-bool is_rewritten(TBranch& top, const TreeFile& file) {
-  const bool has_references = file.file().GetNProcessIDs() > 0;  // numbered by file
-  return !is_relocatable(top) || (has_references && top.IsA() != TBranch::Class());
+bool is_rewritten(TBranch& top, const std::function<bool()>& has_references) {
+  return !is_relocatable(top) || (top.IsA() != TBranch::Class() && has_references());
 }
 
 SharedInput::SharedInput(const TreeSourceConfig& source, BasketCheck::Depth check,
@@ -90,6 +89,20 @@ TreeLane& SharedInput::first_file() {
   }
   open(first);
   return file_->lane;
+}
+
+/// A file that cannot be opened is reported where it is read.
+bool SharedInput::has_references() {
+  for (std::size_t i = 0; !has_references_ && i < source_.files.size(); ++i) {
+    try {
+      if (!source_.clusters[i].empty() && TreeFile{source_.files[i]}.has_references()) {
+        has_references_ = true;
+      }
+    } catch (const InputError&) {
+      continue;
+    }
+  }
+  return has_references_.emplace(has_references_.value_or(false));
 }
 
 std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {

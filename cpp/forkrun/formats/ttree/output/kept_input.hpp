@@ -39,8 +39,8 @@ struct KeptReader {
 [[nodiscard]] std::string described(const BranchLayout& layout);
 
 /// Whether ROOT has to read and write the entries of a top-level branch: their bytes mean something
-/// else in another place, or in another file.
-[[nodiscard]] bool is_rewritten(TBranch& top, const TreeFile& file);
+/// else in another place, or, if any file `has_references`, in another file.
+[[nodiscard]] bool is_rewritten(TBranch& top, const std::function<bool()>& has_references);
 
 /// The input of the outputs that are made together. One file is open at a time, or a few where
 /// entries are not taken as they are stored, so that files take turns.
@@ -55,6 +55,8 @@ class SharedInput final : public OutputInput {
   /// The first file with events, which gives the structure of outputs; if none has, the first.
   [[nodiscard]] TreeLane& first_file();
   [[nodiscard]] std::uint32_t first_with_events() const;
+  /// Whether objects of any file may refer to others.
+  [[nodiscard]] bool has_references();
   /// \throws InputError
   void open(std::uint32_t file);
   /// Number of the file opened last: a new one each time that it was really opened.
@@ -99,6 +101,7 @@ class SharedInput final : public OutputInput {
   std::function<void(std::size_t)> on_open_;
   RanksOfFiles ranks_;
   TreeLane first_file_;  ///< opened if another file is open
+  std::optional<bool> has_references_;
   std::map<std::uint32_t, OpenFile> files_;
   OpenFile* file_ = nullptr;  ///< the one that was opened last
   std::uint64_t n_opened_ = 0;
@@ -113,6 +116,7 @@ class KeptInput {
   [[nodiscard]] const TreeSourceConfig& config() const { return input_.config(); }
   [[nodiscard]] TreeLane& first_file() { return input_.first_file(); }
   [[nodiscard]] std::uint32_t first_with_events() const { return input_.first_with_events(); }
+  [[nodiscard]] bool has_references() { return input_.has_references(); }
   /// `compares_forms`: branches of objects are among them, which must have one form in all files.
   void set_kept(std::vector<KeptBranch> kept, bool compares_forms);
 

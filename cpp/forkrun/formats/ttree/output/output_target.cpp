@@ -105,7 +105,7 @@ void OutputTarget::add_root_tree(const OutputContent& content) {
     auto& branch = static_cast<TBranch&>(*object);
     const auto place = places.next(branch.GetName());
     TBranch& from = *branch_at(first.tree(), place);
-    if (is_rewritten(from, first.file())) {
+    if (is_rewritten(from, [this] { return input_->has_references(); })) {
       add_filled(place, branch, content.compression);
       continue;
     }
