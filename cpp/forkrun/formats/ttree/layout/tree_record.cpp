@@ -346,14 +346,14 @@ class TreeParser {
 
   /// Takes the baskets that are within the record from the branch.
   static TopBranch tree_branch(std::size_t place, Branch& branch) {
-    TopBranch made{{},
-                   place,
-                   branch.has_branches,
-                   branch.list.n_entries,
-                   branch.list.n_entries,
-                   branch.n_told_bytes,
-                   {branch.n_told_bytes, branch.n_stored_bytes},
-                   branch.members.compression};
+    TopBranch made{{{},
+                    branch.has_branches,
+                    branch.list.n_entries,
+                    branch.list.n_entries,
+                    branch.n_told_bytes,
+                    {branch.n_told_bytes, branch.n_stored_bytes},
+                    branch.members.compression},
+                   place};
     made.of_tree = std::move(branch.of_tree);
     made.layout.name = branch.named.name;
     made.layout.has_offsets = branch.has_offsets;

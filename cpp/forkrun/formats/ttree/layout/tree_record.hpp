@@ -25,22 +25,26 @@ struct BranchRecord {
   int largest_count{};                           ///< most objects that an entry has
 };
 
-/// A branch of the tree itself, or one within it.
-struct TopBranch {
+/// What a tree tells of a branch.
+struct ToldBranch {
   BranchLayout layout{};
-  std::size_t place{};  ///< among the branches that have baskets
-  bool is_split{};      ///< its values are in branches within it
+  bool is_split{};  ///< its values are in branches within it
   std::int64_t n_entries{};
   std::int64_t n_least_entries{};  ///< of those within it that have some, or its own
-  std::int64_t n_told_bytes{};     ///< of its values, uncompressed, by the tree's own account
+  std::int64_t n_told_bytes{};     ///< of its values, uncompressed
   BranchSizes sizes{};
   int compression{};                           ///< ROOT's number
-  std::vector<std::int64_t> largest_counts{};  ///< by leaf; 0: of one that does not count others
-  bool is_plain{};                             ///< it has leaves
+  std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts
   std::map<int, BasketOfTree> of_tree{};       ///< baskets within the record, by number
-  std::uint32_t form{};                        ///< digest of what is within it: names, classes
-  MemberForm member{};                         ///< of objects
-  std::vector<TopBranch> within{};             ///< those within it that have no branches
+  std::uint32_t form{};  ///< digest of what is within it: names, classes; 0: ROOT has read it
+};
+
+/// A branch of the tree itself, or one within it.
+struct TopBranch : ToldBranch {
+  std::size_t place{};              ///< among the branches that have baskets
+  bool is_plain{};                  ///< it has leaves
+  MemberForm member{};              ///< of objects
+  std::vector<TopBranch> within{};  ///< those within it that have no branches
 };
 
 /// A tree as its record in a file describes it, read without making ROOT's objects: with a thousand

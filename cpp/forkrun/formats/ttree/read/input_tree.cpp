@@ -136,11 +136,7 @@ class TreeOfRecord final : public InputTree {
     return *by_name_.at(place.name).at(place.number);
   }
   [[nodiscard]] StoredBranch stored(const TopBranch& top) const {
-    StoredBranch branch{this,          top.layout,          top.is_split,
-                        top.n_entries, top.n_least_entries, top.n_told_bytes,
-                        top.sizes,     top.compression,     top.largest_counts};
-    branch.of_tree = top.of_tree;
-    branch.form = top.form;
+    StoredBranch branch{top, this};
     if (!top.is_split) {
       branch.baskets =
           checked_baskets(record_.baskets.branches.at(top.place), top.layout.name, file());

@@ -179,7 +179,7 @@ TreeBaskets baskets_of(TTree& tree, const std::vector<TBranch*>& branches) {
 }
 
 StoredBranch stored_branch(TBranch& branch, const InputTree& tree, const TreeFile& file) {
-  StoredBranch stored{&tree, layout_of(branch)};
+  StoredBranch stored{{layout_of(branch)}, &tree};
   stored.is_split = branch.GetListOfBranches()->GetEntriesFast() > 0;
   stored.n_entries = branch.GetEntries();
   stored.n_least_entries = stored.is_split ? least_entries_within(branch) : stored.n_entries;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,7 +8,7 @@
 #include <forkrun/bytes/compression.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/layout/basket_lists.hpp>
-#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/layout/tree_record.hpp>
 
 class TBranch;
 class TTree;
@@ -50,19 +49,9 @@ class TreeFile;
 class InputTree;
 
 /// A branch on file: all that reading it needs.
-struct StoredBranch {
+struct StoredBranch : ToldBranch {
   const InputTree* tree{};
-  BranchLayout layout;
-  bool is_split{};  ///< its values are in branches within it
-  std::int64_t n_entries{};
-  std::int64_t n_least_entries{};  ///< of those within it that have some, or its own
-  std::int64_t n_told_bytes{};     ///< of its values, uncompressed, by the tree's own account
-  BranchSizes sizes{};
-  int compression{};                           ///< ROOT's number
-  std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts
   std::vector<StoredBasket> baskets{};
-  std::map<int, BasketOfTree> of_tree{};  ///< by number
-  std::uint32_t form{};       ///< digest of what is within it; 0: not known, as ROOT has read it
   std::string stored_name{};  ///< of a column within it: its own; else ""
 
   /// Whether its baskets have checksums; those that compression does not make smaller have none.
