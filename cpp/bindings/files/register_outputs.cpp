@@ -14,7 +14,7 @@
 #include <forkrun/formats/output/make_outputs.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/ttree/output/output_target.hpp>
-#include <forkrun/formats/ttree/write/tree_writer.hpp>
+#include <forkrun/formats/ttree/output/tree_writer.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 #include "../bindings.hpp"
@@ -139,7 +139,7 @@ std::unique_ptr<TreeWriter> make_writer(const std::string& path, const std::stri
 
 void write(TreeWriter& writer, const py::dict& arrays) {
   std::vector<Column> cluster;
-  for (const auto& [name, type, counter] : writer.columns()) {
+  for (const auto& [name, type] : writer.columns()) {
     if (!arrays.contains(name)) {
       throw OutputError("unknown column \"" + name + "\" to write");
     }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <forkrun/formats/rntuple/output/ntuple_output.hpp>
-#include <forkrun/formats/ttree/write/tree_writer.hpp>
+#include <forkrun/formats/ttree/output/tree_writer.hpp>
 
 // Questions of a merge about the table of an input.
 namespace forkrun::root_io {

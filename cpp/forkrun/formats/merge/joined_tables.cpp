@@ -14,7 +14,7 @@
 #include <forkrun/formats/rntuple/output/written_check.hpp>
 #include <forkrun/formats/ttree/output/output_tree.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
-#include <forkrun/formats/ttree/write/tree_writer.hpp>
+#include <forkrun/formats/ttree/output/tree_writer.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 namespace forkrun::root_io {
@@ -46,6 +46,7 @@ class JoinedTables::Join {
     content_ = {.compression = compression,
                 .recompresses = request.compression.has_value(),
                 .tree = table.path,
+                .title = table.path,
                 .has_flat_names = !has_ntuples_alone,
                 .has_all_fields = has_ntuples_alone,
                 .is_by_values = is_tree() ? !has_trees_alone : !has_ntuples_alone,

@@ -33,6 +33,7 @@ struct OutputContent {
   /// The tree goes with the events: it is added to their file, and has no new columns.
   bool goes_with_events{};
   std::string tree{};     ///< its path in outputs
+  std::string title{};    ///< of a tree of which nothing is kept
   bool has_flat_names{};  ///< of RNTuples: also "Jet_pt", of "Jet.pt", and "nJet"
   // For merges of RNTuples:
   bool has_all_fields{};   ///< of the first file

@@ -30,7 +30,7 @@ std::optional<TreeMembers> plain_members(KeptInput* input, const OutputContent& 
     return {};
   }
   if (input == nullptr) {
-    return TreeMembers{content.tree, content.tree};
+    return TreeMembers{};
   }
   auto members = input->first_file().file().plain_members(input->first_file().input_tree().name());
   return members ? std::optional{with_branches(std::move(*members), content.branches)}
@@ -61,12 +61,12 @@ OutputTarget::OutputTarget(const std::string& path, KeptInput& input, const Outp
 
 OutputTarget::OutputTarget(RecordFile& file, KeptInput* input, const OutputContent& content)
     : input_{input}, file_{&file}, root_file_{dynamic_cast<OutputFile*>(&file)} {
-  if (root_file_ == nullptr) {
+  if (input == nullptr) {
+    tree_ = new_tree(file, content.tree, content.title, content.compression);
+  } else if (root_file_ == nullptr) {
     add_plain_tree(dynamic_cast<PlainFile&>(file), content, plain_members(input, content).value());
-  } else if (input != nullptr) {
-    add_root_tree(content);
   } else {
-    tree_ = new_tree(file, content.tree, content.tree, content.compression);
+    add_root_tree(content);
   }
 }
 

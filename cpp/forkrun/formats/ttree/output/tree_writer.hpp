@@ -2,15 +2,15 @@
 
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/root_file/output_descriptor.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
-#include <forkrun/formats/ttree/write/branch_writer.hpp>
-#include <forkrun/formats/ttree/write/written_tree.hpp>
+#include <forkrun/formats/table/output_table.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/output/output_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -28,25 +28,20 @@ class TreeWriter {
   TreeWriter(const std::string& path, const std::string& tree, std::vector<NewBranch> columns,
              Compression compression, const std::string& title, OutputMode mode);
 
-  [[nodiscard]] const std::vector<NewBranch>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<ColumnDescription>& columns() const { return content_.products; }
   /// One cluster: the columns in the order of `columns()`. \throws OutputError if their numbers of
   /// events differ, or the counts of columns that share a counter.
-  void write(std::span<const Column> cluster);
+  void write(const std::vector<Column>& cluster);
   /// \throws OutputError
   void close();
 
  private:
-  void check(std::span<const Column> cluster) const;
+  void check(const std::vector<Column>& cluster) const;
 
-  std::string name_;
-  std::unique_ptr<RecordFile> file_;
-  std::unique_ptr<WrittenTree> tree_;
-  std::vector<NewBranch> columns_;
+  OutputContent content_;
   std::map<std::string, std::size_t> counted_;  ///< counter → the first column that it counts
-  std::vector<std::string> counter_names_;
-  std::vector<BranchWriter> counters_;
-  std::vector<BranchWriter> writers_;
-  std::int64_t n_entries_{};
+  std::unique_ptr<RecordFile> file_;
+  std::unique_ptr<OutputTree> tree_;
 };
 
 }  // namespace forkrun::root_io

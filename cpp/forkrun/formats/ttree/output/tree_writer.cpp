@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/write/tree_writer.hpp>
+#include <forkrun/formats/ttree/output/tree_writer.hpp>
 
 #include <algorithm>
 #include <set>
@@ -54,69 +54,53 @@ std::vector<NewBranch> with_counters(std::vector<NewBranch> columns) {
 TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
                        std::vector<NewBranch> columns, Compression compression,
                        const std::string& title, OutputMode mode)
-    : name_{tree},
-      file_{open_file(path, columns, compression, mode)},
-      tree_{new_tree(*file_, tree, title, compression)},
-      columns_{with_counters(std::move(columns))} {
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const auto& column = columns_[i];
-    const auto counter = counter_of(column);
-    if (column.type.is_counted() && counted_.emplace(counter, i).second) {
-      counter_names_.push_back(counter);
-      counters_.emplace_back(tree_->add_counter(counter), compression);
+    : content_{.compression = compression, .tree = tree, .title = title},
+      file_{open_file(path, columns, compression, mode)} {
+  for (const auto& [name, type, counter] : with_counters(std::move(columns))) {
+    if (type.is_counted()) {
+      counted_.try_emplace(*counter, content_.products.size());
+      content_.counters[name] = *counter;
     }
-    writers_.emplace_back(tree_->add(column), compression);
+    content_.products.push_back({name, type});
   }
+  tree_ = std::make_unique<OutputTree>(*file_, path, nullptr, content_, 1);
 }
 
-void TreeWriter::check(std::span<const Column> cluster) const {
-  if (cluster.size() != columns_.size()) {
-    throw OutputError("tree \"" + name_ + "\" has " + counted(columns_.size(), "column") + "; " +
-                      counted(cluster.size(), "was", "were") + " given");
+void TreeWriter::check(const std::vector<Column>& cluster) const {
+  const auto& columns = content_.products;
+  if (cluster.size() != columns.size()) {
+    throw OutputError("tree \"" + content_.tree + "\" has " + counted(columns.size(), "column") +
+                      "; " + counted(cluster.size(), "was", "were") + " given");
   }
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     if (cluster[i].n_events() != cluster[0].n_events()) {
-      throw OutputError("column \"" + columns_[i].name + "\" has " +
-                        counted(cluster[i].n_events(), "event") + ", \"" + columns_[0].name +
+      throw OutputError("column \"" + columns[i].name + "\" has " +
+                        counted(cluster[i].n_events(), "event") + ", \"" + columns[0].name +
                         "\" has " + std::to_string(cluster[0].n_events()));
     }
-    if (columns_[i].type.is_counted()) {
-      const auto first = counted_.at(counter_of(columns_[i]));
+    if (columns[i].type.is_counted()) {
+      const auto first = counted_.at(content_.counter_of(columns[i]));
       if (!std::ranges::equal(cluster[i].offsets(), cluster[first].offsets())) {
-        throw OutputError("columns \"" + columns_[i].name + "\" and \"" + columns_[first].name +
+        throw OutputError("columns \"" + columns[i].name + "\" and \"" + columns[first].name +
                           "\" share a counter but differ in their numbers of values");
       }
     }
   }
 }
 
-void TreeWriter::write(std::span<const Column> cluster) {
+void TreeWriter::write(const std::vector<Column>& cluster) {
   check(cluster);
   if (cluster.empty() || cluster[0].n_events() == 0) {
     return;
   }
-  const EntryRun all{0, static_cast<std::int64_t>(cluster[0].n_events())};
-  for (std::size_t i = 0; i < counters_.size(); ++i) {
-    counters_[i].add_counts(cluster[counted_.at(counter_names_[i])], {&all, 1});
-    counters_[i].encode();
-    counters_[i].write(*file_);
-  }
-  for (std::size_t i = 0; i < writers_.size(); ++i) {
-    writers_[i].add(cluster[i], {&all, 1});
-    writers_[i].encode();
-    writers_[i].write(*file_);
-  }
-  n_entries_ += all.last;
+  const EntryRange all{0, 0, static_cast<std::int64_t>(cluster[0].n_events())};
+  const NewValues values{&cluster, {all.first, all.last}};
+  tree_->add({&all, 1}, {&values, 1});
+  tree_->end_cluster();
 }
 
 void TreeWriter::close() {
-  for (auto& writer : counters_) {
-    writer.finish();
-  }
-  for (auto& writer : writers_) {
-    writer.finish();
-  }
-  tree_->write(n_entries_);
+  tree_->finish();
   file_->close();
 }
 
