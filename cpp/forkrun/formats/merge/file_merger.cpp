@@ -66,6 +66,8 @@ class FileMerge {
  private:
   Compression first_compression() const { return TreeFile{request_.inputs.front()}.compression(); }
   [[nodiscard]] bool has_ntuples() const { return tables_.has(OutputFormat::ntuple); }
+  /// Whether the output exists before all but RNTuples is added.
+  [[nodiscard]] bool is_there() const { return request_.adds || has_ntuples(); }
   [[nodiscard]] bool has_nothing() const {
     return !tables_.has_others() && tables_.paths().empty() &&
            std::ranges::all_of(request_.inputs, [](const auto& input) {
@@ -95,23 +97,21 @@ class FileMerge {
         tables_.needs_root()) {
       return {};
     }
-    const bool is_there = request_.adds || has_ntuples();
-    const auto output = is_there ? reopen_with_trees(request_.output)
+    const auto output = is_there() ? reopen_with_trees(request_.output)
                                  : std::make_unique<PlainFile>(request_.output, compression);
     if (!output) {
       return {};
     }
     auto entries = add_all(*output, compression);
     if (!entries) {
-      is_there ? output->restore() : output->abandon();
+      is_there() ? output->restore() : output->abandon();
     }
     return entries;
   }
 
   std::map<std::string, std::int64_t> add_with_root(Compression compression) {
-    const bool is_there = request_.adds || has_ntuples();
     OutputFile output{request_.output, compression,
-                      is_there ? OutputMode::update : OutputMode::create};
+                      is_there() ? OutputMode::update : OutputMode::create};
     return add_all(output, compression).value();
   }
 
