@@ -5,13 +5,12 @@
 #include <utility>
 
 #include <forkrun/core/data/unit_of_work.hpp>
+#include <forkrun/fragments/least_copied.hpp>
 
 namespace forkrun {
 
 namespace {
 
-/// Whole clusters of fewer than `wanted_bytes` over this are joined with others.
-constexpr double smallest_whole = 32;
 /// Limit to the growth of a cluster by events that are larger than the mean.
 constexpr double largest = 2;
 /// The size of a cluster is measured after so many events, or this part of a cluster.
@@ -80,8 +79,8 @@ void ClusterCutter::end_input_cluster() {
   const auto n_events = section_last_ - section_first_;
   const bool is_whole = keeps_whole_ && section_.size() == 1 && first.first == section_first_ &&
                         first.last == section_last_;
-  if (is_whole &&
-      static_cast<double>(n_events) * input_.bytes_per_event * smallest_whole >= wanted_bytes_) {
+  if (is_whole && is_worth_copying(static_cast<double>(n_events) * input_.bytes_per_event,
+                                   wanted_bytes_, least_copied::part_of_cluster)) {
     end_cluster();
     sink_.add_whole(first);
     sink_.end_cluster(n_events);

@@ -6,16 +6,12 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
 #include <forkrun/formats/rntuple/write/new_fields.hpp>
+#include <forkrun/fragments/least_copied.hpp>
 
 namespace forkrun::rntuple {
 
 namespace {
 
-/// Least mean bytes of pages that are copied: readers take some µs for each page. Smaller ones are
-/// most of the pages of a small cluster, and little of its bytes. After values that wait to be
-/// joined it takes more: they would become a page.
-constexpr std::uint64_t least_page_bytes = 512;
-constexpr std::uint64_t least_bytes_after_values = 2 * least_page_bytes;
 /// Each takes 24 bytes.
 constexpr std::size_t most_item_ranges = 1U << 20U;
 
@@ -227,8 +223,9 @@ bool KeptFields::is_worth_copying(const PagesOfColumn& pages, const PendingColum
   for (const auto& page : pages.pages) {
     n_bytes += page.where.n_bytes;
   }
-  const auto least = to.n_values() > 0 ? least_bytes_after_values : least_page_bytes;
-  return treatment_.joins_pages && n_bytes >= least * pages.pages.size();
+  const auto least = to.n_values() > 0 ? least_copied::page_after_values : least_copied::page;
+  return treatment_.joins_pages && forkrun::is_worth_copying(static_cast<double>(n_bytes),
+                                                             static_cast<double>(pages.pages.size()), least);
 }
 
 bool KeptFields::is_copied(std::size_t column) const {
@@ -322,7 +319,8 @@ void KeptFields::take_whole(const ItemRange& item_range, const PagesOfColumn& pa
                       to.add_page(n_values, sealed);
                     });
     stored.last_page.clear();
-  } else if (pages.pages.size() == 1 && pages.pages[0].where.n_bytes < least_bytes_after_values) {
+  } else if (pages.pages.size() == 1 &&
+             static_cast<double>(pages.pages[0].where.n_bytes) < least_copied::page_after_values) {
     take_small(item_range, stored, to);
   } else {
     read({&item_range, 1}, column, to);

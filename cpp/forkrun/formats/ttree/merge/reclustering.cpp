@@ -4,15 +4,11 @@
 
 #include <Compression.h>
 
+#include <forkrun/fragments/least_copied.hpp>
+
 namespace forkrun::root_io {
 
 namespace {
-
-/// Mean size of baskets on file that are joined. Measured with 40 generated files of 900 branches:
-/// joining takes 0.5, 0.7, 0.9 and 1.2 times the CPU time of hadd -ff where baskets have 160, 256,
-/// 390 and 670 bytes, copying always 0.3 times. Joined files have 0.3, 0.5, 0.6 and 0.8 times the
-/// size of copied ones, and are read in 0.6, 0.6, 0.6 and 0.8 times the time.
-constexpr std::int64_t small_bytes = 256;
 
 /// LZMA takes a hundred times as long as copying, also for small baskets.
 bool is_slow(const Compression& compression) {
@@ -49,6 +45,11 @@ std::int64_t Reclustering::Baskets::mean_bytes() const {
   return n_bytes / static_cast<std::int64_t>(std::max<std::size_t>(n, 1));
 }
 
+bool Reclustering::Baskets::are_small() const {
+  const auto n_baskets = static_cast<double>(std::max<std::size_t>(n, 1));
+  return !is_worth_copying(static_cast<double>(n_bytes), n_baskets, least_copied::basket);
+}
+
 std::string Reclustering::Baskets::text() const {
   return counted(n, "basket") + " of " + counted(n_files, "file") + ", " +
          grouped(static_cast<std::size_t>(mean_bytes())) +
@@ -62,7 +63,7 @@ bool Reclustering::joins(std::span<const BasketPlace> baskets) const {
   Baskets these;
   these.add(baskets);
   return treatment_.recompresses ||
-         (these.mean_bytes() < small_bytes && !is_slow(treatment_.compression));
+         (these.are_small() && !is_slow(treatment_.compression));
 }
 
 void Reclustering::note(std::span<const BasketPlace> baskets, bool are_joined) {
@@ -87,7 +88,7 @@ std::string Reclustering::reason_to_copy() const {
   if (could_not_join_) {
     return "as their entries cannot be moved";
   }
-  return is_slow(treatment_.compression) && copied_.mean_bytes() < small_bytes
+  return is_slow(treatment_.compression) && copied_.are_small()
              ? "as LZMA takes long; --recluster always joins them"
              : "as they are large enough";
 }

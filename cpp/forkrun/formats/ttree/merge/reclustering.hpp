@@ -46,6 +46,7 @@ class Reclustering {
 
     void add(std::span<const BasketPlace> baskets);
     [[nodiscard]] std::int64_t mean_bytes() const;
+    [[nodiscard]] bool are_small() const;
     [[nodiscard]] std::string text() const;
   };
 
