@@ -4,7 +4,7 @@ checks that all files have the branches in use. Pure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -324,10 +324,12 @@ def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
     return branches
 
 
-def types_of(file: FileIndex) -> dict[str, str]:
+def types_of(file: FileIndex, kept: Collection[str] = ()) -> dict[str, str]:
     """Type of each branch and inner column of a file by name; for repeated names all types, in
-    order."""
+    order; for those that are `kept` as bytes also their counter."""
     types = {branch.name: branch.type for branch in file.all_branches}
+    counted = [b for b in file.branches if b.counter and b.name in kept]
+    types |= {b.name: f"{b.type} counted by {b.counter}" for b in counted}
     if len(types) < len(file.all_branches):
         for name in types:
             types[name] = " and ".join(b.type for b in file.all_branches if b.name == name)

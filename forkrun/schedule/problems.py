@@ -27,17 +27,18 @@ from forkrun.schedule.versions import AT_INPUT
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
+Names = Collection[str]
 _SHOWN = 5
 _MOST_NAMED = 20
 """Longest list of branches that a user would write out."""
 
 
 def disagreements(
-    given: InputBranches, used: Iterable[str], excused: Mapping[int, Collection[str]] = {}
+    given: InputBranches, used: Iterable[str], excused: Mapping[int, Names] = {}, kept: Names = ()
 ) -> list[str]:
     """Used branches that some file lacks or has with another type, one line per file, with a
     remedy. Files without events and filled branches are ignored. `excused`: by dataset number,
-    columns that its files may lack."""
+    columns that its files may lack; `kept`: branches in outputs."""
     if given.is_checked:
         return []
     wanted = set(used)
@@ -49,7 +50,7 @@ def disagreements(
     alike: dict[tuple[int, int], FileIndex] = {}
     for file in files:
         alike.setdefault((id(file.branches), id(file.members)), file)
-    types = {key: types_of(file) for key, file in alike.items()}
+    types = {key: types_of(file, kept) for key, file in alike.items()}
     first = {name: kind for each in reversed(types.values()) for name, kind in each.items()}
     return [
         problem
@@ -193,14 +194,14 @@ def file_problems(
     shared = [content for content in outputs.values() if not content.apart]
     kept = {name for content in shared for name in _names_in(content, branches)}
     may_lack = {number: names - kept for number, names in excused.items()}
-    problems = disagreements(branches, kept.union(consumed), may_lack)
+    problems = disagreements(branches, kept.union(consumed), may_lack, kept)
     apart = [content for content in outputs.values() if content.apart]
     for number in dict.fromkeys(n for content in apart for n in content.apart):
         own = branches.apart.get(number, branches)
-        of_one = (content.apart[number] for content in apart)
-        kept_apart = {name for content in of_one for name in _names_in(content, own)}
+        kept_apart = {name for each in apart for name in _names_in(each.apart[number], own)}
         files = [file for file in branches.files if file.dataset == number]
-        problems += disagreements(replace(own, files=files), kept_apart - kept - {*consumed})
+        others = kept_apart - kept - {*consumed}
+        problems += disagreements(replace(own, files=files), others, kept=kept_apart)
     return list(dict.fromkeys(problems))
 
 

@@ -74,21 +74,21 @@ py::typing::Dict<py::str, py::object> index_tree(const std::string& path, const 
     forms.append(py::make_tuple(text(name), form).cast<py::list>());
   }
   const auto& identity = index.identity;
-  return py::dict(
-      py::arg("format") = index.is_ntuple ? "rntuple" : "ttree", py::arg("uuid") = identity.uuid,
-      py::arg("n_bytes") = identity.n_bytes, py::arg("modified_ns") = identity.modified_ns,
-      py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
-      py::arg("ranges") = columns_of(index.ranges),
-      py::arg("events") = std::vector{index.events.least, index.events.most},
-      py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
-      py::arg("branches") = branches, py::arg("members") = members, py::arg("forms") = forms,
-      py::arg("short_branches") = texts(index.short_branches),
-      py::arg("stored_friends") = texts(index.stored_friends),
-      py::arg("other_objects") =
-          py::make_tuple(index.other.forms, index.other.contents, texts(index.other.problems),
-                         index.other.may_refer, texts(index.other.trees),
-                         index.other.has_references)
-              .cast<py::list>());
+  return py::dict(py::arg("format") = index.is_ntuple ? "rntuple" : "ttree",
+                  py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
+                  py::arg("modified_ns") = identity.modified_ns,
+                  py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
+                  py::arg("ranges") = columns_of(index.ranges),
+                  py::arg("events") = std::vector{index.events.least, index.events.most},
+                  py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
+                  py::arg("branches") = branches, py::arg("members") = members,
+                  py::arg("forms") = forms, py::arg("short_branches") = texts(index.short_branches),
+                  py::arg("stored_friends") = texts(index.stored_friends),
+                  py::arg("other_objects") =
+                      py::make_tuple(index.other.forms, index.other.contents,
+                                     texts(index.other.problems), index.other.may_refer,
+                                     texts(index.other.trees), index.other.has_references)
+                          .cast<py::list>());
 }
 
 /// Path, format and number of entries of each table of a file, in order.

@@ -98,7 +98,7 @@ class FileMerge {
       return {};
     }
     const auto output = is_there() ? reopen_with_trees(request_.output)
-                                 : std::make_unique<PlainFile>(request_.output, compression);
+                                   : std::make_unique<PlainFile>(request_.output, compression);
     if (!output) {
       return {};
     }

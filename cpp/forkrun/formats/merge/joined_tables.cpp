@@ -13,8 +13,8 @@
 #include <forkrun/formats/rntuple/output/ntuple_output.hpp>
 #include <forkrun/formats/rntuple/output/written_check.hpp>
 #include <forkrun/formats/ttree/output/output_tree.hpp>
-#include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/output/tree_writer.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 namespace forkrun::root_io {

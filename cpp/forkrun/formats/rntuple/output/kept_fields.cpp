@@ -224,8 +224,9 @@ bool KeptFields::is_worth_copying(const PagesOfColumn& pages, const PendingColum
     n_bytes += page.where.n_bytes;
   }
   const auto least = to.n_values() > 0 ? least_copied::page_after_values : least_copied::page;
-  return treatment_.joins_pages && forkrun::is_worth_copying(static_cast<double>(n_bytes),
-                                                             static_cast<double>(pages.pages.size()), least);
+  return treatment_.joins_pages &&
+         forkrun::is_worth_copying(static_cast<double>(n_bytes),
+                                   static_cast<double>(pages.pages.size()), least);
 }
 
 bool KeptFields::is_copied(std::size_t column) const {

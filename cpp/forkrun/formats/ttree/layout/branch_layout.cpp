@@ -41,9 +41,14 @@ std::vector<std::int64_t> largest_told_counts(TBranch& branch) {
   }
   std::vector<std::int64_t> largest;
   std::ranges::transform(leaves_of(branch), std::back_inserter(largest), [](const TLeaf* leaf) {
-    return leaf->IsRange() ? leaf->GetMaximum() : 0;
+    return leaf->IsRange() || leaf->ClassName() == text_leaf ? told_range(*leaf).largest : 0;
   });
   return largest;
+}
+
+LeafRange told_range(const TLeaf& leaf) {
+  const bool is_text = leaf.ClassName() == text_leaf;
+  return {leaf.GetMinimum(), is_text ? leaf.GetLenStatic() : leaf.GetMaximum()};
 }
 
 namespace {
@@ -160,6 +165,12 @@ std::string BranchLayout::described_type() const {
   return column ? column->name() : "other:" + type_name;
 }
 
+std::string BranchLayout::described_form() const {
+  const bool is_object = header_bytes > 0 || type_name == "string";
+  return described_type() + (counter.empty() ? "" : " counted by " + counter) +
+         (is_object ? " in an object" : "");
+}
+
 TBranch* branch_at(TTree& tree, const BranchPlace& place) {
   std::size_t number = 0;
   for (TObject* branch : *tree.GetListOfBranches()) {
@@ -269,7 +280,7 @@ std::string form_of(TBranch& branch) {
   const auto layout = layout_of(branch);
   auto* element = dynamic_cast<TBranchElement*>(&branch);
   if (layout.column || element == nullptr) {
-    return layout.described_type();
+    return layout.described_form();
   }
   return layout.described_type() + ", class version " + std::to_string(element->GetClassVersion()) +
          ", form " + std::to_string(element->GetType()) + "/" +

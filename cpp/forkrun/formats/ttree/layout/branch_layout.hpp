@@ -11,6 +11,7 @@
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/layout/tree_members.hpp>
 
 class TBranch;
 class TBranchElement;
@@ -27,6 +28,8 @@ namespace forkrun::root_io {
 
 /// By leaf: the largest number of values or objects that the branch tells; 0: it counts none.
 [[nodiscard]] std::vector<std::int64_t> largest_told_counts(TBranch& branch);
+/// Largest and smallest value, or length of the longest text.
+[[nodiscard]] LeafRange told_range(const TLeaf& leaf);
 
 struct EntryForm;
 
@@ -44,6 +47,8 @@ struct BranchLayout {
 
   /// The column type's name, or "other:<type_name>".
   [[nodiscard]] std::string described_type() const;
+  /// The same, and what else entries depend on: their bytes mean the same where this is the same.
+  [[nodiscard]] std::string described_form() const;
 };
 
 /// Bytes of a branch and of those within it, by the tree's own account.

@@ -71,8 +71,9 @@ void LeafParser::read(const ObjectStream::Pointer& pointer) {
   ObjectStream::require(is_possible(leaf.form.type, leaf.value_size, leaf.offset));
   leaf.counts_others = from_.number<std::uint8_t>() != 0;
   leaf.form.is_unsigned = from_.number<std::uint8_t>() != 0;
+  const auto n_values = leaf.form.type == text_leaf ? 1 : leaf.form.n_values;
   for (const int number :
-       {leaf.form.n_values, leaf.value_size, leaf.offset, static_cast<int>(leaf.counts_others)}) {
+       {n_values, leaf.value_size, leaf.offset, static_cast<int>(leaf.counts_others)}) {
     structure_.add_number(number);
   }
   structure_.add(leaf.form.is_unsigned ? "unsigned" : "");
@@ -102,7 +103,10 @@ std::size_t LeafParser::counter() {
 void LeafParser::limits(LeafRecord& leaf, std::size_t n_bytes) {
   const auto bytes = from_.take(n_bytes);
   leaf.range = range_of(leaf.form.type, bytes);
-  if (!leaf.range) {
+  if (leaf.form.type == text_leaf) {
+    leaf.range = {0, leaf.form.n_values};
+    leaf.limits = bytes;
+  } else if (!leaf.range) {
     leaf.limits = bytes;
     structure_.add(bytes);
   }

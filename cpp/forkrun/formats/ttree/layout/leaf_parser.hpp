@@ -45,14 +45,14 @@ struct NamedRecord {
 /// A leaf as a record has it, of which it holds parts.
 struct LeafRecord {
   std::string_view name;
-  std::optional<LeafRange> range;  ///< none: a leaf whose range says nothing
+  std::optional<LeafRange> range;  ///< of texts: of their lengths; none: it says nothing
   LeafForm form;
   std::size_t counter{};  ///< number of the leaf that counts; 0: none
   std::int32_t value_size{};
   std::int32_t offset{};
   bool counts_others{};
   int version{};                        ///< of its class
-  std::span<const std::byte> limits{};  ///< where there is no range
+  std::span<const std::byte> limits{};  ///< of texts, and where there is no range
 };
 
 /// Parses the leaves of a tree's branches.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace forkrun::root_io {
@@ -20,6 +21,9 @@ struct LeafRange {
 [[nodiscard]] constexpr std::int64_t largest_number(std::size_t n_bytes) {
   return static_cast<std::int64_t>((std::uint64_t{1} << (8 * n_bytes - 1)) - 1);
 }
+
+/// Class of leaves of texts: their number of values is the length of the longest one.
+inline constexpr std::string_view text_leaf = "TLeafC";
 
 /// A leaf of numbers or characters, from the record of its tree.
 struct LeafMembers {

@@ -376,7 +376,8 @@ class TreeParser {
     for (const auto number : branch.leaves) {
       const auto& leaf = leaves_.at(number);
       forms.push_back(leaf.form);
-      top.largest_counts.push_back(leaf.counts_others && leaf.range ? leaf.range->largest : 0);
+      const bool counts = leaf.counts_others || leaf.form.type == text_leaf;
+      top.largest_counts.push_back(counts && leaf.range ? leaf.range->largest : 0);
     }
     const auto counter = forms.empty() ? 0 : leaves_.at(branch.leaves[0]).counter;
     tops_->add_leaves(std::move(top), branch.named.title, forms, counter);

@@ -25,7 +25,7 @@ struct BranchRecord {
   int largest_count{};                           ///< most objects that an entry has
 };
 
-/// What a tree tells of a branch.
+/// A branch as its tree tells of it.
 struct ToldBranch {
   BranchLayout layout{};
   bool is_split{};  ///< its values are in branches within it
@@ -34,7 +34,8 @@ struct ToldBranch {
   std::int64_t n_told_bytes{};     ///< of its values, uncompressed
   BranchSizes sizes{};
   int compression{};                           ///< ROOT's number
-  std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts
+  std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts,
+                                               ///< or of the characters of its texts
   std::map<int, BasketOfTree> of_tree{};       ///< baskets within the record, by number
   std::uint32_t form{};  ///< digest of what is within it: names, classes; 0: ROOT has read it
 };

@@ -62,8 +62,7 @@ bool Reclustering::joins(std::span<const BasketPlace> baskets) const {
   }
   Baskets these;
   these.add(baskets);
-  return treatment_.recompresses ||
-         (these.are_small() && !is_slow(treatment_.compression));
+  return treatment_.recompresses || (these.are_small() && !is_slow(treatment_.compression));
 }
 
 void Reclustering::note(std::span<const BasketPlace> baskets, bool are_joined) {

@@ -327,14 +327,12 @@ void TreeMerger::fill(TTree& tree, TreeFile& file, const BranchTree& branches) {
 
 /// Largest counts: readers make room for as many values.
 void TreeMerger::include_ranges(const BranchTree& from) {
-  for (std::size_t i = 0; i < branches_.filled.size(); ++i) {
-    TBranch& one = *from.filled[i];
-    TBranch& to = *branches_.filled[i];
-    for (int leaf = 0; leaf < to.GetListOfLeaves()->GetEntriesFast(); ++leaf) {
-      static_cast<TLeaf*>(to.GetListOfLeaves()->At(leaf))
-          ->IncludeRange(static_cast<TLeaf*>(one.GetListOfLeaves()->At(leaf)));
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    BranchRecord told{{}, largest_count(*from.filled[i])};
+    for (const auto* leaf : leaves_of(*from.filled[i])) {
+      told.leaves.emplace_back(told_range(*leaf));
     }
-    set_largest_count(to, std::max(largest_count(to), largest_count(one)));
+    writers_[i].include(told);
   }
 }
 

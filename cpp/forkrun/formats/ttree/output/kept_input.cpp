@@ -22,23 +22,17 @@ bool are_same(const StoredBranch& one, const StoredBranch& other) {
              : !other.baskets.empty() && one.baskets.front().seek == other.baskets.front().seek;
 }
 
-bool are_same(const StoredBranch& one, TBranch& other) {
-  if (one.baskets.empty()) {
-    return true;
-  }
-  const auto& [number, first_entry, n_entries, seek, n_bytes] = one.baskets.front();
-  const bool is_in_tree = other.GetBasketBytes()[number] == 0;
-  return is_in_tree ? seek == 0 : seek == other.GetBasketSeek(number);
+/// Counters may differ in their sign, which their bytes do not show.
+std::string described(const std::string& name, const std::string& form) {
+  return name + ", " + (form.starts_with("uint") ? form.substr(1) : form);
 }
 
 }  // namespace
 
-std::string described(TBranch& branch) {
-  return std::string{branch.GetName()} + ", " + form_of(branch);
-}
+std::string described(TBranch& branch) { return described(branch.GetName(), form_of(branch)); }
 
 std::string described(const BranchLayout& layout) {
-  return layout.name + ", " + layout.described_type();
+  return described(layout.name, layout.described_form());
 }
 
 bool is_rewritten(TBranch& top, const std::function<bool()>& has_references) {
@@ -91,15 +85,10 @@ TreeLane& SharedInput::first_file() {
   return file_->lane;
 }
 
-/// A file that cannot be opened is reported where it is read.
 bool SharedInput::has_references() {
   for (std::size_t i = 0; !has_references_ && i < source_.files.size(); ++i) {
-    try {
-      if (!source_.clusters[i].empty() && TreeFile{source_.files[i]}.has_references()) {
-        has_references_ = true;
-      }
-    } catch (const InputError&) {
-      continue;
+    if (!source_.clusters[i].empty() && TreeFile{source_.files[i]}.has_references()) {
+      has_references_ = true;
     }
   }
   return has_references_.emplace(has_references_.value_or(false));
@@ -133,7 +122,13 @@ std::vector<KeptReader> SharedInput::made_readers(const BranchPlace& top) {
   if (!file_->tree_of_root) {
     file_->tree_of_root = tree_of_root(lane.tree(), tree.name(), file);
   }
-  for (auto* filled : all_branches(*branch_at(lane.tree(), top)).filled) {
+  auto& of_root = *branch_at(lane.tree(), top);
+  if (!is_relocatable(of_root)) {
+    throw InputError(file.path() + ": objects of branch \"" + top.name +
+                     "\" cannot be copied as bytes, unlike those of the first file; process such "
+                     "files apart");
+  }
+  for (auto* filled : all_branches(of_root).filled) {
     made.push_back(
         {std::make_unique<BranchReader>(stored_branch(*filled, *file_->tree_of_root, file), file),
          described(*filled)});
@@ -152,10 +147,9 @@ void SharedInput::forget() {
   }
 }
 
-void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
+void KeptInput::set_kept(std::vector<KeptBranch> kept) {
   if (kept_.empty()) {
     kept_ = std::move(kept);
-    compares_forms_ = compares_forms;
     generation_ = 0;
     files_.clear();
   }
@@ -197,8 +191,7 @@ void KeptInput::find_readers() {
     if (kept.number == 0) {
       within = input_.readers(kept.top);
     }
-    if (kept.number >= within.size() ||
-        (compares_forms_ && within[kept.number].form != kept.form)) {
+    if (kept.number >= within.size() || within[kept.number].form != kept.form) {
       throw InputError(this->file().path() + ": branch " + kept.top.name +
                        " has another form than in the first file (" + kept.form +
                        "); process such files apart");
@@ -224,7 +217,8 @@ void KeptInput::check_places() const {
       within = all_branches(static_cast<TBranch&>(*branch)).filled;
     }
     const auto& read = file_->readers[i]->reader->branch();
-    if (!(tree.is_plain(top) ? are_same(read, tree.branch(at)) : are_same(read, *within[number]))) {
+    if (!are_same(read, tree.is_plain(top) ? tree.branch(at)
+                                           : stored_branch(*within[number], tree, file()))) {
       throw VerificationFailed(file().path() + ": branch \"" + top.name +
                                "\" is taken for another one; please report it, with the input");
     }

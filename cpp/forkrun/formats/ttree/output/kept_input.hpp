@@ -55,7 +55,7 @@ class SharedInput final : public OutputInput {
   /// The first file with events, which gives the structure of outputs; if none has, the first.
   [[nodiscard]] TreeLane& first_file();
   [[nodiscard]] std::uint32_t first_with_events() const;
-  /// Whether objects of any file may refer to others.
+  /// Whether objects of any file may refer to others. \throws InputError
   [[nodiscard]] bool has_references();
   /// \throws InputError
   void open(std::uint32_t file);
@@ -117,10 +117,9 @@ class KeptInput {
   [[nodiscard]] TreeLane& first_file() { return input_.first_file(); }
   [[nodiscard]] std::uint32_t first_with_events() const { return input_.first_with_events(); }
   [[nodiscard]] bool has_references() { return input_.has_references(); }
-  /// `compares_forms`: branches of objects are among them, which must have one form in all files.
-  void set_kept(std::vector<KeptBranch> kept, bool compares_forms);
+  void set_kept(std::vector<KeptBranch> kept);
 
-  /// \throws InputError
+  /// \throws InputError; also if a kept branch has another form in this file.
   void open(std::uint32_t file);
   void note_read() { input_.note_read(); }
   /// Whether entries are taken in another order than they are stored.
@@ -157,7 +156,6 @@ class KeptInput {
 
   SharedInput& input_;
   std::vector<KeptBranch> kept_;
-  bool compares_forms_{};
   std::uint64_t generation_{};
   std::map<std::uint64_t, OpenFile> files_;  ///< by generation
   OpenFile* file_ = nullptr;

@@ -40,31 +40,25 @@ std::optional<TreeMembers> plain_members(KeptInput* input, const OutputContent& 
 }  // namespace
 
 OutputTarget::OutputTarget(const std::string& path, KeptInput& input, const OutputContent& content)
-    : input_{&input} {
-  if (auto members = plain_members(input_, content)) {
-    auto file = content.goes_with_events ? reopen_with_trees(path)
-                                         : std::make_unique<PlainFile>(path, content.compression);
-    if (file) {
-      add_plain_tree(*file, content, std::move(*members));
-      own_file_ = std::move(file);
-      file_ = own_file_.get();
-      return;
-    }
-  }
-  const auto mode = content.goes_with_events ? OutputMode::update : OutputMode::create;
-  auto file = std::make_unique<OutputFile>(path, content.compression, mode);
-  root_file_ = file.get();
-  own_file_ = std::move(file);
-  file_ = own_file_.get();
-  add_root_tree(content);
+    : input_{&input},
+      own_file_{open_to_write(path, content.compression,
+                              content.goes_with_events ? OutputMode::update : OutputMode::create,
+                              !needs_root(&input, content))},
+      file_{own_file_.get()},
+      root_file_{dynamic_cast<OutputFile*>(file_)} {
+  add_tree(content);
 }
 
 OutputTarget::OutputTarget(RecordFile& file, KeptInput* input, const OutputContent& content)
     : input_{input}, file_{&file}, root_file_{dynamic_cast<OutputFile*>(&file)} {
-  if (input == nullptr) {
-    tree_ = new_tree(file, content.tree, content.title, content.compression);
+  add_tree(content);
+}
+
+void OutputTarget::add_tree(const OutputContent& content) {
+  if (input_ == nullptr) {
+    tree_ = new_tree(*file_, content.tree, content.title, content.compression);
   } else if (root_file_ == nullptr) {
-    add_plain_tree(dynamic_cast<PlainFile&>(file), content, plain_members(input, content).value());
+    add_plain_tree(content);
   } else {
     add_root_tree(content);
   }
@@ -76,18 +70,20 @@ bool OutputTarget::needs_root(KeptInput* input, const OutputContent& content) {
 
 OutputTarget::~OutputTarget() = default;
 
-void OutputTarget::add_plain_tree(PlainFile& file, const OutputContent& content,
-                                  TreeMembers members) {
+void OutputTarget::add_plain_tree(const OutputContent& content) {
+  auto members = plain_members(input_, content).value();
   std::vector<int> compressions;
   std::ranges::transform(members.branches, std::back_inserter(compressions),
                          &BranchMembers::compression);
-  auto tree = std::make_unique<PlainTree>(file, content.tree,
+  auto tree = std::make_unique<PlainTree>(dynamic_cast<PlainFile&>(*file_), content.tree,
                                           with_compression(std::move(members), content.compression),
                                           content.compression);
+  const auto& first = input_->first_file().input_tree();
   BranchPlaces places;
   for (std::size_t i = 0; i < compressions.size(); ++i) {
-    const auto& name = tree->members().branches[i].name;
-    kept_.push_back({{places.next(name)}, compressions[i], tree->branch(i)});
+    const auto place = places.next(tree->members().branches[i].name);
+    kept_.push_back(
+        {{place, 0, described(first.branch(place).layout)}, compressions[i], tree->branch(i)});
   }
   tree_ = std::move(tree);
 }

@@ -49,8 +49,6 @@ class OutputTarget {
   [[nodiscard]] WrittenTree& tree() { return *tree_; }
   /// The branches whose entries are copied as bytes; given once.
   [[nodiscard]] std::vector<KeptTarget> take_kept() { return std::move(kept_); }
-  /// Whether objects are among them.
-  [[nodiscard]] bool keeps_objects() const { return keeps_objects_; }
   /// Another file of the input is open.
   void open();
   /// Adds entries to the branches that ROOT fills.
@@ -63,7 +61,8 @@ class OutputTarget {
   [[nodiscard]] std::span<const SampledBranch> sampled() const { return sampled_; }
 
  private:
-  void add_plain_tree(PlainFile& file, const OutputContent& content, TreeMembers members);
+  void add_tree(const OutputContent& content);
+  void add_plain_tree(const OutputContent& content);
   void add_root_tree(const OutputContent& content);
   void add_filled(const BranchPlace& place, TBranch& branch, Compression compression);
   void finish_root_tree(std::int64_t n_entries);

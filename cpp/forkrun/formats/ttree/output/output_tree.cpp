@@ -71,7 +71,7 @@ void OutputTree::add_branches() {
     keeps_baskets_ = keeps_baskets_ || stays_as_it_is(compression);
   }
   if (input_ != nullptr) {
-    input_->set_kept(std::move(branches), target_.keeps_objects());
+    input_->set_kept(std::move(branches));
   }
   auto& tree = target_.tree();
   for (std::size_t i = 0; i < content_.products.size(); ++i) {

@@ -5,23 +5,9 @@
 
 #include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/root_file/plain_file.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>
 
 namespace forkrun::root_io {
-
-namespace {
-
-std::unique_ptr<RecordFile> open_file(const std::string& path, std::span<const NewBranch> columns,
-                                      Compression compression, OutputMode mode) {
-  if (std::ranges::any_of(columns, [](const auto& column) { return column.type.is_nested(); })) {
-    return std::make_unique<OutputFile>(path, compression, mode);
-  }
-  return mode == OutputMode::create ? std::make_unique<PlainFile>(path, compression)
-                                    : open_for_additions(path, compression);
-}
-
-}  // namespace
 
 std::vector<NewBranch> with_counters(std::vector<NewBranch> columns) {
   std::set<std::string> lists;
@@ -55,7 +41,9 @@ TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
                        std::vector<NewBranch> columns, Compression compression,
                        const std::string& title, OutputMode mode)
     : content_{.compression = compression, .tree = tree, .title = title},
-      file_{open_file(path, columns, compression, mode)} {
+      file_{open_to_write(
+          path, compression, mode,
+          std::ranges::none_of(columns, [](const auto& each) { return each.type.is_nested(); }))} {
   for (const auto& [name, type, counter] : with_counters(std::move(columns))) {
     if (type.is_counted()) {
       counted_.try_emplace(*counter, content_.products.size());

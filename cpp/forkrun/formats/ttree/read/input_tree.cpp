@@ -44,13 +44,6 @@ class TreeOfRoot final : public InputTree {
     auto* branch = tree_.GetListOfBranches()->At(static_cast<int>(number));
     return stored_branch(static_cast<TBranch&>(*branch), *this, file());
   }
-  [[nodiscard]] std::vector<StoredBranch> branches() const override {
-    std::vector<StoredBranch> branches;
-    for (TObject* branch : *tree_.GetListOfBranches()) {
-      branches.push_back(stored_branch(static_cast<TBranch&>(*branch), *this, file()));
-    }
-    return branches;
-  }
 
  protected:
   [[nodiscard]] StoredBranch found(const BranchPlace& place) const override {
@@ -105,13 +98,6 @@ class TreeOfRecord final : public InputTree {
   }
   [[nodiscard]] StoredBranch branch(std::size_t number) const override {
     return stored(record_.tops->at(number));
-  }
-  [[nodiscard]] std::vector<StoredBranch> branches() const override {
-    std::vector<StoredBranch> branches;
-    for (const auto& top : *record_.tops) {
-      branches.push_back(stored(top));
-    }
-    return branches;
   }
 
  protected:
@@ -194,6 +180,15 @@ StoredBranch InputTree::column(const std::string& name) const {
     }
   }
   return found;
+}
+
+std::vector<StoredBranch> InputTree::branches() const {
+  std::vector<StoredBranch> branches;
+  const auto n = branch_names().size();
+  for (std::size_t i = 0; i < n; ++i) {
+    branches.push_back(branch(i));
+  }
+  return branches;
 }
 
 void InputTree::require(const BranchPlace& place) const {

@@ -58,7 +58,7 @@ class InputTree {
   /// Whether objects of the user are stored with it that ROOT has not read yet.
   [[nodiscard]] virtual bool has_user_objects() const = 0;
   /// In their order. \throws InputError
-  [[nodiscard]] virtual std::vector<StoredBranch> branches() const = 0;
+  [[nodiscard]] std::vector<StoredBranch> branches() const;
 
  protected:
   InputTree(std::string name, const TreeFile& file) : name_{std::move(name)}, file_{file} {}

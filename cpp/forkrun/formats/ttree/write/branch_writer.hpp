@@ -22,10 +22,10 @@ struct NumberedRun {
   std::int64_t number{};
 };
 
-/// Where entries have the number of values, or objects, of others.
+/// Where entries have the number of values, or objects, of others, or of characters of a text.
 struct CountPlace {
   std::size_t leaf{};               ///< of its branch
-  std::optional<std::size_t> at{};  ///< byte of the entry; none: it differs between entries
+  std::optional<std::size_t> at{};  ///< byte of the entry; none: the input tells the largest number
   std::size_t value_size{};
   bool is_unsigned{};
 };

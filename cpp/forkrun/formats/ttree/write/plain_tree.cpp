@@ -36,7 +36,10 @@ LeafMembers leaf_of(const NewBranch& column) {
 LeafInEntry in_entry(const LeafMembers& leaf) {
   return {static_cast<std::size_t>(leaf.value_size),
           static_cast<std::size_t>(std::max(leaf.n_values, 0)),
-          is_arithmetic(leaf.type) && !leaf.counter, leaf.counts_others, leaf.is_unsigned};
+          is_arithmetic(leaf.type) && !leaf.counter,
+          leaf.counts_others,
+          leaf.is_unsigned,
+          leaf.type == text_leaf};
 }
 
 /// The branch of each leaf, in the order of their numbers.
@@ -82,7 +85,7 @@ class PlainTree::Branch final : public WrittenBranch {
     tree_.contents_[number_].list.n_entries = n_entries;
     const auto& leaves = members().leaves;
     for (std::size_t i = 0; i < std::min(leaves.size(), largest_counts.size()); ++i) {
-      if (leaves[i].counts_others) {
+      if (leaves[i].counts_others || leaves[i].type == text_leaf) {
         tree_.include_range(number_, i, {0, largest_counts[i]});
       }
     }
@@ -120,7 +123,9 @@ std::unique_ptr<WrittenBranch> PlainTree::branch(std::size_t number) {
 
 void PlainTree::include_range(std::size_t branch, std::size_t leaf, const LeafRange& range) {
   auto& members = members_.branches[branch].leaves[leaf];
-  if (auto& known = members.range) {
+  if (members.type == text_leaf) {
+    members.n_values = std::max(members.n_values, static_cast<std::int32_t>(range.largest));
+  } else if (auto& known = members.range) {
     const auto most = largest_number(static_cast<std::size_t>(members.value_size));
     known->least = std::min(known->least, range.least);
     known->largest = std::max(known->largest, std::min(range.largest, most));

@@ -161,6 +161,9 @@ bool include_in(TLeaf& leaf, const LeafRange& range) {
 
 /// Nothing if leaves of its class have no range.
 void include_range(TLeaf& leaf, const LeafRange& range) {
+  if (leaf.ClassName() == text_leaf) {
+    return leaf.SetLen(std::max(leaf.GetLenStatic(), static_cast<int>(range.largest)));
+  }
   static_cast<void>(
       include_in<TLeafI, Int_t>(leaf, range) || include_in<TLeafS, Short_t>(leaf, range) ||
       include_in<TLeafB, Char_t>(leaf, range) || include_in<TLeafL, Long64_t>(leaf, range) ||
@@ -182,8 +185,11 @@ class WrittenBasket : public TBasket {
 LeafInEntry leaf_in_entry(const TLeaf& leaf) {
   const bool is_fixed = is_arithmetic(leaf.ClassName()) && leaf.GetLeafCount() == nullptr;
   return {static_cast<std::size_t>(leaf.GetLenType()),
-          static_cast<std::size_t>(std::max(leaf.GetLenStatic(), 0)), is_fixed, leaf.IsRange(),
-          leaf.IsUnsigned()};
+          static_cast<std::size_t>(std::max(leaf.GetLenStatic(), 0)),
+          is_fixed,
+          leaf.IsRange(),
+          leaf.IsUnsigned(),
+          leaf.ClassName() == text_leaf};
 }
 
 struct BasketAccess : TBranch {
@@ -271,7 +277,7 @@ class RootBranch final : public WrittenBranch {
       const auto largest = i < largest_counts.size() ? largest_counts[i] : 0;
       if (counts_objects(branch_)) {
         set_largest_count(branch_, std::max(largest_count(branch_), static_cast<int>(largest)));
-      } else if (in_entry[i].counts) {
+      } else if (in_entry[i].counts || in_entry[i].is_text) {
         include_range(*all[i], {all[i]->GetMinimum(), largest});
       }
     }
@@ -390,11 +396,15 @@ std::unique_ptr<WrittenTree> new_tree(RecordFile& file, const std::string& path,
   return std::make_unique<RootTree>(dynamic_cast<OutputFile&>(file), path, title);
 }
 
-std::unique_ptr<RecordFile> open_for_additions(const std::string& path, Compression compression) {
-  if (auto plain = reopen_with_trees(path)) {
+std::unique_ptr<RecordFile> open_to_write(const std::string& path, Compression compression,
+                                          OutputMode mode, bool is_plain) {
+  auto plain = !is_plain                    ? nullptr
+               : mode == OutputMode::create ? std::make_unique<PlainFile>(path, compression)
+                                            : reopen_with_trees(path);
+  if (plain) {
     return plain;
   }
-  return std::make_unique<OutputFile>(path, compression, OutputMode::update);
+  return std::make_unique<OutputFile>(path, compression, mode);
 }
 
 }  // namespace forkrun::root_io

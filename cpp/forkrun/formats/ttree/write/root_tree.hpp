@@ -79,8 +79,10 @@ class FilledBranch {
                                                     const std::string& title,
                                                     Compression compression);
 
-/// Opens a file for additions: by forkrun where it can, else by ROOT. \throws OutputError
-[[nodiscard]] std::unique_ptr<RecordFile> open_for_additions(const std::string& path,
-                                                             Compression compression);
+/// Opens a file that ROOT writes, or forkrun if the tree `is_plain`, and so is what the file has.
+/// \throws OutputError
+[[nodiscard]] std::unique_ptr<RecordFile> open_to_write(const std::string& path,
+                                                        Compression compression, OutputMode mode,
+                                                        bool is_plain);
 
 }  // namespace forkrun::root_io

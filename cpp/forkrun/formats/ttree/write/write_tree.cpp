@@ -166,7 +166,7 @@ class TreeRecordWriter {
   }
 
   void limits(const LeafMembers& leaf) {
-    if (!leaf.range) {
+    if (!leaf.range || !leaf.limits.empty()) {
       return to_.raw(leaf.limits);
     }
     const auto [least, largest] = *leaf.range;

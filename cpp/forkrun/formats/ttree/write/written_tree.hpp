@@ -20,6 +20,7 @@ struct LeafInEntry {
   bool is_fixed{};  ///< the same number of values in all entries
   bool counts{};    ///< the values, or objects, of others
   bool is_unsigned{};
+  bool is_text{};  ///< it is told how long the longest text is
 };
 
 /// A branch that is being written. It is told which baskets are on file.
@@ -42,7 +43,7 @@ class WrittenBranch {
   virtual void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry) = 0;
   /// Widens the ranges of its leaves by those of another branch of the same structure.
   virtual void include(const BranchRecord& other) = 0;
-  /// The branch is complete. `largest_counts`: of its leaves, as far as they count.
+  /// The branch is complete. `largest_counts`: of its leaves, as far as they count or are texts.
   virtual void finish(std::int64_t n_entries, std::span<const std::int64_t> largest_counts) = 0;
 };
 
