@@ -50,13 +50,10 @@ bool append(int descriptor, std::span<const std::byte> bytes) {
 /// A block is found by a digest of its compressed bytes, in any file that has it, so no content can
 /// be out of date. Each process that adds blocks writes a file of contents, within the limit of the
 /// cache, and a file with their places and checksums. It appends a record once the content is
-/// written, so it may be killed at any moment.
+/// written, so it may be killed at any moment. Lives, and keeps files open, as long as the process.
 class BlocksOnDisk final : public DecodedBlocks {
  public:
   explicit BlocksOnDisk(RemoteCache& cache);
-  ~BlocksOnDisk() override;
-  BlocksOnDisk(const BlocksOnDisk&) = delete;
-  BlocksOnDisk& operator=(const BlocksOnDisk&) = delete;
 
   [[nodiscard]] bool take(std::span<const std::byte> block, std::span<std::byte> content) override;
   void keep(std::span<const std::byte> block, std::span<const std::byte> content) override;
@@ -106,14 +103,6 @@ BlocksOnDisk::BlocksOnDisk(RemoteCache& cache) : cache_{cache} {
       read_records(path);
     }
   }
-}
-
-BlocksOnDisk::~BlocksOnDisk() {
-  for (const auto& file : files_) {
-    ::close(file->descriptor);
-  }
-  ::close(contents_);
-  ::close(records_);
 }
 
 /// Contents may have been removed since, to make room.
