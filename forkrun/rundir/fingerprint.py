@@ -29,9 +29,9 @@ FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "pref
 """Sections that may change: the plan records the settings that matter."""
 OF_PROGRAM = {"modules.code", "modules.values", "modules.place"}
 """Keys of a module filled by a running program: their content counts as code."""
+_CACHE = ("cache", "cache_limit", "cache_decoded")
 CHOICE = {
-    "files", "list", "prefixes", "cache", "cache_limit", "cache_decoded", "duplicates", "lumi_mask",
-    "runs",
+    "files", "list", "prefixes", *_CACHE, "duplicates", "lumi_mask", "runs",
     "max_events", "skip_events", "order", "datasets", "only",
 }  # fmt: skip
 """Keys of [source] and [[datasets]] that select and locate events."""
@@ -86,7 +86,7 @@ def described_job(config: JobConfig, *, may_grow: bool = False) -> dict[str, Any
 
 def _leave_out_places(described: dict[str, Any]) -> None:
     """Removes the locations of remote files: the digests of the input cover their content."""
-    for key in ("cache", "cache_limit", "cache_decoded"):
+    for key in _CACHE:
         described.pop(key, None)
     if described.pop("prefixes", None):
         described["files"] = None

@@ -7,8 +7,6 @@
 
 namespace forkrun {
 
-namespace {}  // namespace
-
 TEST(ContentDigest, DependsOnEveryBit) {
   std::vector<std::byte> bytes(149);  // two whole stripes and a part of one
   std::set<std::array<std::uint64_t, 2>> values{digest_of(bytes)};

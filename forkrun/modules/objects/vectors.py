@@ -235,9 +235,9 @@ def _cartesian(array: Any) -> Any:
         return converted(layout) if layout.is_record else None
 
     def converted(records: Any) -> Any:
-        contents = [records[field].to_packed() for field in records.fields]
         if _is_cartesian(records):
             return records
+        contents = [records[field].to_packed() for field in records.fields]
         if not all(each.is_numpy for each in contents):  # some are missing
             return ak.values_astype(records, np.float64, highlevel=False)
         columns = [each.to_backend_array().astype(np.float64) for each in contents]
