@@ -48,6 +48,11 @@ def _write(folder: str) -> None:
     declare(_CODE)
     for counter in ("n", "m", ""):
         ROOT.write_form(f"{folder}/by_{counter}.root", counter)
+    declare(_TEXTS)
+    for has_note in (False, True):
+        for name, length, is_string in (("short", 3, False), ("long", 30, False), ("o", 3, True)):
+            note = "_with_note" if has_note else ""
+            ROOT.write_text(f"{folder}/{name}{note}.root", length, is_string, has_note)
 
 
 @pytest.mark.parametrize(("first", "second"), [("n", "m"), ("n", ""), ("", "n")])
@@ -105,23 +110,6 @@ std::string lengths_of_texts(const char* path) {
 }"""
 
 
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("texts")
-    call_root(_write_texts, str(path))
-    return path
-
-
-def _write_texts(folder: str) -> None:
-    import ROOT
-
-    declare(_TEXTS)
-    for has_note in (False, True):
-        for name, length, is_string in (("short", 3, False), ("long", 30, False), ("o", 3, True)):
-            note = "_with_note" if has_note else ""
-            ROOT.write_text(f"{folder}/{name}{note}.root", length, is_string, has_note)
-
-
 def _lengths(path: str) -> list[int]:
     import ROOT
 
@@ -132,21 +120,21 @@ def _lengths(path: str) -> list[int]:
 @pytest.mark.parametrize("note", ["", "_with_note"])
 @pytest.mark.parametrize("recluster", ["always", "never"])
 def test_texts_longer_than_those_of_the_first_file_are_whole_in_a_merge(
-    texts: Path, tmp_path: Path, note: str, recluster: str
+    folder: Path, tmp_path: Path, note: str, recluster: str
 ) -> None:
     """ROOT reads as many characters as the longest text is said to have."""
-    paths = [texts / f"{name}{note}.root" for name in ("short", "long", "short")]
+    paths = [folder / f"{name}{note}.root" for name in ("short", "long", "short")]
     merge_files(paths, tmp_path / "out.root", recluster=recluster)
     assert call_root(_lengths, str(tmp_path / "out.root")) == [3] * 3 + [30] * 3 + [3] * 3
 
 
 @pytest.mark.parametrize("skipped", [0, 1])
 def test_texts_longer_than_those_of_the_first_file_are_whole_in_a_skim(
-    texts: Path, tmp_path: Path, skipped: int
+    folder: Path, tmp_path: Path, skipped: int
 ) -> None:
     """Of whole clusters, and of parts."""
     ids = dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), "")
-    paths = [str(texts / f"{name}.root") for name in ("short", "long")]
+    paths = [str(folder / f"{name}.root") for name in ("short", "long")]
     source = {"files": paths, "skip_events": skipped, "max_events": 6 - 2 * skipped, **ids}
     write_job(tmp_path, {"source": source, "outputs": [{"label": "all"}]})
     ended = forkrun("run", "job.json", "-o", "run", cwd=tmp_path)
@@ -155,10 +143,10 @@ def test_texts_longer_than_those_of_the_first_file_are_whole_in_a_skim(
     assert call_root(_lengths, str(tmp_path / "run/output/all.root")) == [3] * n + [30] * n
 
 
-def test_texts_in_leaves_and_in_objects_are_not_joined(texts: Path, tmp_path: Path) -> None:
+def test_texts_in_leaves_and_in_objects_are_not_joined(folder: Path, tmp_path: Path) -> None:
     """A leaf has a limit of its own."""
     with pytest.raises(InputError, match=r"differs from that of .*; --fields union"):
-        merge_files([texts / "short.root", texts / "o.root"], tmp_path / "out.root")
+        merge_files([folder / "short.root", folder / "o.root"], tmp_path / "out.root")
 
 
 _CLASSES = """
